@@ -1,0 +1,56 @@
+// Cases and suites as data.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pagoda/tensor.h"
+
+namespace pagoda::judge {
+
+// One attention problem of a suite. The name follows one grammar everywhere:
+//   b1_h16_kv8_s4096_bs64_hd128_bf16_decode, _q512 for a chunk of 512 queries, then what differs from defaults.
+struct CaseSpec {
+  std::string name;
+  std::string op = "softmax_paged_attention";
+  std::vector<int64_t> contexts;  // keys of each sequence, the queries included
+  std::vector<int64_t> queries;   // query rows of each sequence, same length
+  int64_t q_heads = 1, kv_heads = 1;
+  int64_t head_dim = 128, head_dim_v = 128;
+  int64_t page_size = 16;
+  DType dtype = DType::kBF16;
+  bool hnd = false;       // page layout [H, S, D] instead of [S, H, D]
+  bool combined = false;  // K and V in one tensor
+  bool padded = false;    // block_table instead of CSR
+  bool index64 = false;   // int64 page table
+  bool causal = true;
+  int64_t window_left = -1, window_right = -1;
+  double softcap = 0;
+  bool alibi = false, sinks = false;
+  bool cold = true;
+  double weight = 1;
+  double atol = 0, rtol = 0;  // 0: the gate's own for the dtype
+};
+
+struct Suite {
+  std::string name;
+  std::string about;
+  std::vector<CaseSpec> cases;
+  std::vector<std::string> variants;  // default variants; empty: all
+  std::string baseline;               // empty: the first variant
+};
+
+// The name that a spec's fields give by the grammar above.
+std::string CaseName(const CaseSpec& spec);
+
+// A built-in suite by name, or a TOML file by path. Throws Error naming file, line, column and key; an unknown name
+// gets "did you mean".
+Suite LoadSuite(std::string_view name_or_path);
+// Built-in suites, by name, in the order to list them.
+std::vector<std::string> SuiteNames();
+
+}  // namespace pagoda::judge

@@ -1,0 +1,19 @@
+# cmake --install: the program, the two links of the kernel library, the public headers and the CMake package.
+include(CMakePackageConfigHelpers)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/pagoda)
+
+if(TARGET pagoda)
+  install(TARGETS pagoda)
+endif()
+install(TARGETS pagoda_kernels EXPORT pagodaTargets)
+install(TARGETS pagoda_kernels_relink)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/pagoda TYPE INCLUDE)
+
+install(EXPORT pagodaTargets NAMESPACE pagoda:: DESTINATION ${package_dir})
+configure_package_config_file(${CMAKE_SOURCE_DIR}/cmake/pagodaConfig.cmake.in
+                              ${CMAKE_BINARY_DIR}/package/pagodaConfig.cmake INSTALL_DESTINATION ${package_dir})
+# Before 1.0 a new minor version may break callers.
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/package/pagodaConfigVersion.cmake
+                                 COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/package/pagodaConfig.cmake ${CMAKE_BINARY_DIR}/package/pagodaConfigVersion.cmake
+        DESTINATION ${package_dir})

@@ -64,16 +64,20 @@ build() {
   say "configure: cmake --preset $1"
   quietly "configure-$1" cmake -S "$root" --preset "$1" "${options[@]}"
   say "build: cmake --build --preset $1"
-  quietly "build-$1" cmake --build "$root/build/$1" -j "$(nproc)"
+  (cd "$root" && quietly "build-$1" cmake --build --preset "$1" -j "$(nproc)")
 }
 
-# run_tests PRESET OPTION-OF-CTEST...: prints what fails and the summary, not the tests that pass.
+# run_tests PRESET OPTION-OF-CTEST...: prints what fails and the summary, not the tests that pass or are skipped.
 run_tests() {
   local preset=$1 log=$logs/test-$1.log result=0; shift
   mkdir -p "$logs"
   say "test: ctest --preset $preset${*:+ $*}"
   (cd "$root" && ctest --preset "$preset" -j "$(nproc)" "$@") >"$log" 2>&1 </dev/null || result=$?
-  grep -vE '^ *Start +[0-9]+: |^ *[0-9]+/[0-9]+ Test +#[0-9]+: .*( Passed |\*\*\*Skipped)|^Test project |^Preset |^$' \
-    "$log" || true
+  local skipped
+  skipped=$(grep -cE '\*\*\*Skipped' "$log" || true)
+  [ "$skipped" = 0 ] || say "$skipped tests skipped; reasons in build/$preset/Testing/Temporary/LastTest.log"
+  sed -E -e '/^ *Start +[0-9]+: |^Test project |^Preset |^$/d' \
+         -e '/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: .*( Passed |\*\*\*Skipped)/d' \
+         -e '/^The following tests did not run:/,/^[^\t]/{/^\t|^The following tests did/d}' "$log"
   return "$result"
 }

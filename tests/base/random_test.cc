@@ -56,8 +56,15 @@ TEST(Random, BelowReachesEveryValueEvenly) {
   std::vector<int> counts(7);
   for (int i = 0; i < 70000; ++i) ++counts[random.Below(7)];
   for (const int count : counts) EXPECT_NEAR(count, 10000, 500);
-  const uint64_t huge = (uint64_t{1} << 63) + 1;
-  for (int i = 0; i < 1000; ++i) ASSERT_LT(random.Below(huge), huge);
+  // Plain remainders would fall into the lowest third of this range half of the time.
+  const uint64_t huge = uint64_t{3} << 62;
+  int low = 0;
+  for (int i = 0; i < 10000; ++i) {
+    const uint64_t x = random.Below(huge);
+    ASSERT_LT(x, huge);
+    low += x < huge / 3 ? 1 : 0;
+  }
+  EXPECT_NEAR(low, 3333, 250);
 }
 
 TEST(Random, BetweenIncludesBothEndsAndTheWholeRange) {

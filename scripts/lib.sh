@@ -35,7 +35,7 @@ missing_packages() {
 # install_packages LIST...: installs what is missing of them, as root or through sudo.
 install_packages() {
   local missing as_root=()
-  if ! command -v dpkg-query apt-get >/dev/null; then
+  if ! { command -v dpkg-query && command -v apt-get; } >/dev/null; then
     die "no apt-get here: these scripts install packages of Debian 12. Install what stands in" \
         "$(printf 'scripts/packages/%s.txt ' "$@")under your system's names, then say --no-install."
   fi

@@ -1,0 +1,36 @@
+#include "app/subjects/fingerprint.h"
+
+#include <array>
+#include <bit>
+#include <cstring>
+
+#include "judge/bench/shuffle.h"
+
+namespace pagoda::app {
+namespace {
+
+// Each step is a bijection of the state for a given word and of the word for a given state: a single changed
+// word can't cancel.
+uint64_t Step(uint64_t state, uint64_t word) { return std::rotl((state ^ word) * 0x9e3779b97f4a7c15, 29); }
+
+}  // namespace
+
+uint64_t Fingerprint(std::span<const std::byte> bytes, uint64_t seed) {
+  constexpr size_t kLanes = 4;
+  std::array<uint64_t, kLanes> state{};
+  for (size_t lane = 0; lane < kLanes; ++lane) state[lane] = judge::MixSeed(seed, lane);
+  std::array<uint64_t, kLanes> words{};
+  size_t at = 0;
+  for (; at + sizeof(words) <= bytes.size(); at += sizeof(words)) {
+    std::memcpy(words.data(), bytes.data() + at, sizeof(words));
+    for (size_t lane = 0; lane < kLanes; ++lane) state[lane] = Step(state[lane], words[lane]);
+  }
+  words = {};
+  if (at < bytes.size()) std::memcpy(words.data(), bytes.data() + at, bytes.size() - at);
+  uint64_t hash = bytes.size();
+  for (size_t lane = 0; lane < kLanes; ++lane)
+    hash = Step(hash, judge::Scramble(Step(state[lane], words[lane])));
+  return judge::Scramble(hash);
+}
+
+}  // namespace pagoda::app

@@ -1,0 +1,175 @@
+#include "app/subjects/gate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <vector>
+
+#include "app/subjects/guarded_run.h"
+#include "pagoda/status.h"
+
+namespace pagoda::app {
+namespace {
+
+constexpr double kOracleFlops = 20e9;
+constexpr int kLeastCalls = 12;  // one more than a fault that waits for ten calls needs
+
+// What stops a gate run.
+class Fault : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// One gate run of one variant.
+class GateRun {
+ public:
+  GateRun(const GateCase& gate_case, Kernels& kernels, const SoftmaxVariant& variant, int threads)
+      : case_(gate_case), kernels_(kernels), variant_(variant), threads_(threads) {}
+
+  void RunAll(judge::GateResult& result) {
+    const SoftmaxInputs& inputs = case_.inputs();
+    GuardedRun run(kernels_, variant_, inputs.batch(), threads_, case_.spec().dtype);
+    Call(run, inputs.call(0), "call 1", nullptr);
+    result.bitwise_repeatable = true;
+    const std::vector<std::byte> first = run.OutputBytes();
+    Repeat(run, first, result);
+    FreshPlan(first, result);
+    OtherThreadCounts(first);
+    Batches(run);
+    if (!case_.Intact()) throw Fault("an input was written to");
+  }
+
+  double max_abs_error() const { return max_abs_error_; }
+
+ private:
+  bool Promises(Promise promise) const { return (variant_.promises & promise) != 0; }
+
+  // One call, checked in every way. With `same_as`, the output must have those bytes.
+  void Call(GuardedRun& run, const SoftmaxCall& call, std::string_view what,
+            const std::vector<std::byte>* same_as) {
+    ++calls_;
+    run.Poison();
+    run.Run(call);
+    if (const auto damage = run.Damage()) throw Fault(fmt::format("{}: {}", what, *damage));
+    if (same_as != nullptr && run.OutputBytes() == *same_as) return;  // compared with the oracle before
+    const Comparison comparison = Compare(run.out(), run.lse(), case_.reference(), case_.tolerance());
+    max_abs_error_ = std::max(max_abs_error_, comparison.max_abs_error);
+    if (!comparison.passed()) {
+      throw Fault(fmt::format("{}: {} of {} elements are outside the tolerance, the worst {}", what,
+                              comparison.outside, comparison.compared, DescribeElement(comparison)));
+    }
+    // Rows that the oracle did not compute must at least have been written.
+    if (const auto hole = run.FirstNaN()) throw Fault(fmt::format("{}: {} is NaN", what, *hole));
+    if (same_as != nullptr) throw Fault(fmt::format("{}: {}", what, run.FirstDifference(*same_as)));
+  }
+
+  void Repeat(GuardedRun& run, const std::vector<std::byte>& first, judge::GateResult& result) {
+    while (calls_ < kLeastCalls) {
+      const std::string what = fmt::format("call {}", calls_ + 1);
+      Call(run, case_.inputs().call(0), what, Promises(kRepeatable) ? &first : nullptr);
+      result.bitwise_repeatable = result.bitwise_repeatable && run.OutputBytes() == first;
+    }
+  }
+
+  void FreshPlan(const std::vector<std::byte>& first, judge::GateResult& result) {
+    GuardedRun run(kernels_, variant_, case_.inputs().batch(), threads_, case_.spec().dtype);
+    Call(run, case_.inputs().call(0), "fresh plan against a reused one",
+         Promises(kRepeatable) ? &first : nullptr);
+    result.bitwise_repeatable = result.bitwise_repeatable && run.OutputBytes() == first;
+  }
+
+  void OtherThreadCounts(const std::vector<std::byte>& first) {
+    for (const int threads : std::set<int>{1, 2, 3, threads_}) {
+      if (threads == threads_) continue;
+      GuardedRun run(kernels_, variant_, case_.inputs().batch(), threads, case_.spec().dtype);
+      const std::string what = fmt::format("{} threads against {}", threads, threads_);
+      Call(run, case_.inputs().call(0), what, Promises(kThreadInvariant) ? &first : nullptr);
+    }
+  }
+
+  // Sequences alone and twice over, against the rows that the whole batch gave them.
+  void Batches(const GuardedRun& whole) {
+    if (!Promises(kBatchInvariant)) return;
+    const int64_t batch = std::ssize(case_.spec().contexts);
+    if (batch == 0) return;
+    for (const int64_t b : std::set<int64_t>{0, batch / 2, batch - 1}) {
+      if (batch > 1) ComparePart(whole, {b}, fmt::format("sequence {} alone against in the batch", b));
+    }
+    ComparePart(whole, {batch - 1, batch - 1},
+                fmt::format("sequence {} twice in a batch against {}", batch - 1,
+                            batch > 1 ? "in the whole" : "alone"));
+  }
+
+  void ComparePart(const GuardedRun& whole, const std::vector<int64_t>& sequences, std::string_view what) {
+    const SoftmaxInputs::Part part = case_.inputs().Take(sequences);
+    GuardedRun run(kernels_, variant_, part.batch, threads_, case_.spec().dtype);
+    run.Poison();
+    run.Run(part.call);
+    if (const auto damage = run.Damage()) throw Fault(fmt::format("{}: {}", what, *damage));
+    std::vector<int64_t> rows;
+    for (const int64_t b : sequences) {
+      int64_t row = 0;
+      for (int64_t s = 0; s < b; ++s) row += case_.spec().queries[s];
+      for (int64_t i = 0; i < case_.spec().queries[b]; ++i) rows.push_back(row + i);
+    }
+    if (const auto difference = run.FirstDifference(whole, rows))
+      throw Fault(fmt::format("{}: {}", what, *difference));
+  }
+
+  const GateCase& case_;
+  Kernels& kernels_;
+  const SoftmaxVariant& variant_;
+  const int threads_;
+  int calls_ = 0;
+  double max_abs_error_ = 0;
+};
+
+}  // namespace
+
+Tolerance ToleranceOf(const judge::CaseSpec& spec) {
+  Tolerance tolerance = GateTolerance(spec.dtype);
+  if (spec.atol > 0) tolerance.atol = spec.atol;
+  if (spec.rtol > 0) tolerance.rtol = spec.rtol;
+  return tolerance;
+}
+
+OracleResult Reference(const SoftmaxInputs& inputs, double max_flops, ThreadPool* pool) {
+  OracleOptions options;
+  options.max_flops = max_flops;
+  options.rows = inputs.aligned_rows();
+  return SoftmaxOracle(inputs.batch(), inputs.call(0), options, pool);
+}
+
+GateCase::GateCase(const judge::CaseSpec& spec, uint64_t seed, ThreadPool* pool)
+    : spec_(spec),
+      seed_(seed),
+      inputs_(spec, {.seed = seed, .repeat_pages = seed % 2 == 1}),
+      reference_(Reference(inputs_, kOracleFlops, pool)),
+      tolerance_(ToleranceOf(spec)),
+      fingerprint_(inputs_.Fingerprint()) {}
+
+judge::GateResult RunGate(const GateCase& gate_case, Kernels& kernels, const SoftmaxVariant& variant,
+                          int threads) {
+  judge::GateResult result;
+  result.case_name = gate_case.spec().name;
+  result.variant = variant.name;
+  result.seed = gate_case.seed();
+  GateRun run(gate_case, kernels, variant, threads);
+  try {
+    run.RunAll(result);
+    result.passed = true;
+  } catch (const Fault& fault) {
+    result.fault = fault.what();
+  } catch (const std::exception& error) {
+    result.fault = fmt::format("threw: {}", error.what());
+  }
+  if (!result.passed) result.bitwise_repeatable = false;
+  result.max_abs_error = run.max_abs_error();
+  return result;
+}
+
+}  // namespace pagoda::app

@@ -1,0 +1,54 @@
+// Is a variant right? Asked before anything is timed.
+#pragma once
+
+#include <cstdint>
+
+#include "app/subjects/compare.h"
+#include "app/subjects/kernel_library.h"
+#include "app/subjects/softmax_inputs.h"
+#include "engine/attention/oracle.h"
+#include "judge/bench/subject.h"
+
+namespace pagoda::app {
+
+// The inputs of a case under one seed and what the oracle says about them. Odd seeds repeat pages.
+class GateCase {
+ public:
+  // The oracle's work is shared by `pool` if there is one.
+  GateCase(const judge::CaseSpec& spec, uint64_t seed, ThreadPool* pool);
+
+  const judge::CaseSpec& spec() const { return spec_; }
+  uint64_t seed() const { return seed_; }
+  const SoftmaxInputs& inputs() const { return inputs_; }
+  const OracleResult& reference() const { return reference_; }
+  const Tolerance& tolerance() const { return tolerance_; }
+  // Whether the inputs are as they were made.
+  bool Intact() const { return inputs_.Fingerprint() == fingerprint_; }
+
+ private:
+  judge::CaseSpec spec_;
+  uint64_t seed_;
+  SoftmaxInputs inputs_;
+  OracleResult reference_;
+  Tolerance tolerance_;
+  uint64_t fingerprint_;
+};
+
+// The tolerance of a suite's case: its own if it has one, else that of its dtype; scaled by row.
+Tolerance ToleranceOf(const judge::CaseSpec& spec);
+
+// The rows of `inputs` that a comparison needs, by the oracle.
+OracleResult Reference(const SoftmaxInputs& inputs, double max_flops, ThreadPool* pool);
+
+// Runs `variant` until it is found wrong or has passed:
+//   - against the oracle, with the output poisoned with NaN and guard bytes around output, LSE and workspace;
+//   - a dozen calls in all, each checked like the first; bitwise where it promises to be repeatable;
+//   - a fresh plan against one that was used before;
+//   - with 1, 2, 3 and `threads` threads, bitwise where it promises that;
+//   - sequences alone, and twice in one batch, against the whole batch, bitwise where it promises that;
+//   - the inputs are hashed before and after.
+// The result's fault says what is wrong, where, and in which of these. A variant that throws has failed.
+judge::GateResult RunGate(const GateCase& gate_case, Kernels& kernels, const SoftmaxVariant& variant,
+                          int threads);
+
+}  // namespace pagoda::app

@@ -1,0 +1,125 @@
+#include "app/subjects/guarded_run.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "app/subjects/elements.h"
+
+namespace pagoda::app {
+namespace {
+
+int64_t RowsOf(const SoftmaxBatch& batch) {
+  const TensorView& t = batch.q_indptr;
+  return static_cast<int64_t>(ReadElement(t.data, t.dtype, (t.shape[0] - 1) * t.strides[0]));
+}
+
+// All bits set is NaN in every float type.
+void FillWithNaN(Buffer& buffer) {
+  if (buffer.size() > 0) std::memset(buffer.data(), 0xff, buffer.size());
+}
+
+std::string NameOfElement(const TensorView& t, int64_t flat) {
+  if (t.rank == 2) return fmt::format("lse[{}][{}]", flat / t.shape[1], flat % t.shape[1]);
+  const int64_t row = flat / (t.shape[1] * t.shape[2]);
+  return fmt::format("o[{}][{}][{}]", row, flat / t.shape[2] % t.shape[1], flat % t.shape[2]);
+}
+
+double At(const TensorView& t, int64_t flat) { return ReadElement(t.data, t.dtype, flat); }
+
+}  // namespace
+
+GuardedRun::GuardedRun(Kernels& kernels, const SoftmaxVariant& variant, const SoftmaxBatch& batch,
+                       int threads, DType out_dtype)
+    : kernels_(kernels),
+      pool_(kernels.Pool(threads)),
+      plan_(kernels.library().plan_softmax(variant, batch, threads)) {
+  const int64_t rows = RowsOf(batch);
+  const int64_t cells = rows * batch.q_heads;
+  out_data_ = Buffer(cells * batch.kv.head_dim_v * SizeOf(out_dtype), Guards::kBoth);
+  lse_data_ = Buffer(cells * SizeOf(DType::kF32), Guards::kBoth);
+  workspace_ = Buffer(plan_.workspace_bytes(), Guards::kBoth);
+  out_ = TensorView::Dense(out_data_.data(), out_dtype, {rows, batch.q_heads, batch.kv.head_dim_v});
+  lse_ = TensorView::Dense(lse_data_.data(), DType::kF32, {rows, batch.q_heads});
+}
+
+void GuardedRun::Poison() {
+  FillWithNaN(out_data_);
+  FillWithNaN(lse_data_);
+  FillWithNaN(workspace_);
+}
+
+void GuardedRun::Run(SoftmaxCall call) {
+  call.out = out_;
+  call.lse = lse_;
+  kernels_.library().run_softmax(plan_, call, {workspace_.data(), workspace_.size()}, pool_);
+}
+
+std::vector<std::byte> GuardedRun::OutputBytes() const {
+  std::vector<std::byte> bytes(out_data_.data(), out_data_.data() + out_data_.size());
+  bytes.insert(bytes.end(), lse_data_.data(), lse_data_.data() + lse_data_.size());
+  return bytes;
+}
+
+std::optional<std::string> GuardedRun::Damage() const {
+  const std::pair<const char*, const Buffer*> buffers[] = {
+      {"output", &out_data_}, {"lse", &lse_data_}, {"workspace", &workspace_}};
+  for (const auto& [name, buffer] : buffers) {
+    if (const auto damage = buffer->FindDamage()) {
+      return fmt::format("out-of-bounds write at the {}: {}", name, damage->Describe(buffer->size()));
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> GuardedRun::FirstNaN() const {
+  for (const TensorView* t : {&out_, &lse_}) {
+    for (int64_t i = 0; i < t->elements(); ++i) {
+      if (std::isnan(At(*t, i))) return NameOfElement(*t, i);
+    }
+  }
+  return std::nullopt;
+}
+
+std::string GuardedRun::FirstDifference(const std::vector<std::byte>& bytes) const {
+  size_t start = 0;
+  for (const TensorView* t : {&out_, &lse_}) {
+    const auto size = static_cast<size_t>(SizeOf(t->dtype));
+    for (int64_t i = 0; i < t->elements(); ++i) {
+      alignas(double) std::byte before[sizeof(double)] = {};
+      std::memcpy(before, bytes.data() + start + i * size, size);
+      if (std::memcmp(static_cast<const std::byte*>(t->data) + i * size, before, size) == 0) continue;
+      return fmt::format("not the same bits: {} = {:.9g}, before {:.9g}", NameOfElement(*t, i), At(*t, i),
+                         ReadElement(before, t->dtype, 0));
+    }
+    start += t->elements() * size;
+  }
+  return "not the same bits";
+}
+
+std::optional<std::string> GuardedRun::FirstDifference(const GuardedRun& whole,
+                                                       std::span<const int64_t> rows) const {
+  const std::pair<const TensorView*, const TensorView*> pairs[] = {{&out_, &whole.out_},
+                                                                   {&lse_, &whole.lse_}};
+  for (const auto& [mine, theirs] : pairs) {
+    const auto size = static_cast<size_t>(SizeOf(mine->dtype));
+    const int64_t per_row = mine->strides[0];
+    for (int64_t row = 0; row < std::ssize(rows); ++row) {
+      for (int64_t i = 0; i < per_row; ++i) {
+        const int64_t a = row * per_row + i;
+        const int64_t b = rows[row] * per_row + i;
+        if (std::memcmp(static_cast<const std::byte*>(mine->data) + a * size,
+                        static_cast<const std::byte*>(theirs->data) + b * size, size) == 0) {
+          continue;
+        }
+        return fmt::format("not the same bits: {} = {:.9g}, {} = {:.9g}", NameOfElement(*mine, a),
+                           At(*mine, a), NameOfElement(*theirs, b), At(*theirs, b));
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace pagoda::app

@@ -1,0 +1,41 @@
+// The kernel library, loaded from one of its two links.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "engine/attention/variant.h"
+
+namespace pagoda::app {
+
+// libpagoda_kernels.so (link 0) or libpagoda_kernels_relink.so (link 1), and pools of its own workers. Once
+// loaded, a link stays until the process ends: its threads and plans may outlive any owner.
+class Kernels {
+ public:
+  // Looks in PAGODA_KERNELS (a folder) if set, else beside the program and in ../lib from there. Throws Error
+  // naming what was looked for and where.
+  static std::shared_ptr<Kernels> Load(int link);
+  // A library that is linked into the caller.
+  explicit Kernels(const KernelLibrary& library) : library_(library) {}
+
+  const KernelLibrary& library() const { return library_; }
+  // Throws Error(variant) with "did you mean".
+  const SoftmaxVariant& Variant(std::string_view name) const;
+  // The pool with so many threads, made when first asked for.
+  ThreadPool& Pool(int threads);
+
+ private:
+  const KernelLibrary& library_;
+  std::map<int, std::unique_ptr<ThreadPool>> pools_;
+};
+
+// Where Load finds a link.
+std::filesystem::path KernelLibraryPath(int link);
+
+// The variant of that name; throws Error(variant) with "did you mean".
+const SoftmaxVariant& FindVariant(std::span<const SoftmaxVariant* const> variants, std::string_view name);
+
+}  // namespace pagoda::app

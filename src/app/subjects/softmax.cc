@@ -1,0 +1,124 @@
+#include "app/subjects/softmax.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <utility>
+
+#include "app/subjects/softmax_arm.h"
+#include "base/sys/affinity.h"
+#include "engine/attention/oracle.h"
+#include "judge/bench/shuffle.h"
+
+namespace pagoda::app {
+namespace {
+
+constexpr int64_t kLeastColdBytes = int64_t{256} << 20;
+
+// Bytes of the largest cache of CPU 0, as the kernel lists them; 0 where it doesn't.
+int64_t LastLevelCacheBytes() {
+  int64_t most = 0;
+  for (int index = 0;; ++index) {
+    std::ifstream file(fmt::format("/sys/devices/system/cpu/cpu0/cache/index{}/size", index));
+    int64_t kilobytes = 0;
+    if (!(file >> kilobytes)) return most;  // "32768K"
+    most = std::max(most, kilobytes << 10);
+  }
+}
+
+// What a case's inputs and reference depend on.
+bool SameProblem(const judge::CaseSpec& a, const judge::CaseSpec& b) {
+  return judge::CaseName(a) == judge::CaseName(b) && a.atol == b.atol && a.rtol == b.rtol;
+}
+
+// Keys of sequence b that any of its rows sees: the rows' ranges overlap or touch, so their union is one.
+int64_t SeenKeys(const judge::CaseSpec& spec, size_t b) {
+  const int64_t keys = spec.contexts[b];
+  if (spec.queries[b] == 0) return 0;
+  const int64_t first_row = keys - spec.queries[b];
+  const int64_t last_row = keys - 1;
+  int64_t first = 0;
+  int64_t end = keys;
+  if (spec.window_left >= 0) first = std::max<int64_t>(0, first_row - std::min(spec.window_left, keys));
+  if (spec.causal) end = std::min(end, last_row + 1);
+  if (spec.window_right >= 0) end = std::min(end, last_row + std::min(spec.window_right, keys) + 1);
+  return std::max<int64_t>(0, end - first);
+}
+
+}  // namespace
+
+judge::CaseFacts FactsOf(const judge::CaseSpec& spec) {
+  const auto size = static_cast<double>(SizeOf(spec.dtype));
+  const auto k_dim = static_cast<double>(spec.kv_heads * spec.head_dim);
+  const auto v_dim = static_cast<double>(spec.kv_heads * spec.head_dim_v);
+  double keys = 0;
+  for (size_t b = 0; b < spec.contexts.size(); ++b) keys += static_cast<double>(SeenKeys(spec, b));
+  judge::CaseFacts facts;
+  facts.bytes = keys * (k_dim + v_dim) * size;
+  facts.flops = SoftmaxFlops(ShapeOnly(spec).batch);
+  facts.run_bytes = static_cast<double>(spec.page_size) * (spec.combined ? k_dim + v_dim : k_dim) * size;
+  return facts;
+}
+
+std::optional<std::string> WhyNot(const judge::CaseSpec& spec, const SoftmaxVariant& variant) {
+  const Support support = variant.supports(Normalise(ShapeOnly(spec).batch));
+  if (support.ok) return std::nullopt;
+  return support.field + " " + support.reason;
+}
+
+int64_t ColdBytes() { return std::max(kLeastColdBytes, 4 * LastLevelCacheBytes()); }
+
+SoftmaxSubject::SoftmaxSubject() = default;
+
+std::vector<std::string> SoftmaxSubject::Variants() const {
+  std::vector<std::string> names;
+  for (const SoftmaxVariant* variant : SoftmaxVariants()) names.emplace_back(variant->name);
+  return names;
+}
+
+std::optional<std::string> SoftmaxSubject::WhyNot(const judge::CaseSpec& spec,
+                                                  std::string_view variant) const {
+  return app::WhyNot(spec, FindVariant(SoftmaxVariants(), variant));
+}
+
+judge::CaseFacts SoftmaxSubject::Facts(const judge::CaseSpec& spec) const { return FactsOf(spec); }
+
+Kernels& SoftmaxSubject::Link(int link) {
+  const auto index = static_cast<size_t>(link);
+  if (links_.size() <= index) links_.resize(index + 1);
+  if (links_[index] == nullptr) links_[index] = Kernels::Load(link);
+  return *links_[index];
+}
+
+judge::GateResult SoftmaxSubject::Gate(const judge::CaseSpec& spec, std::string_view variant, uint64_t seed,
+                                       int threads) {
+  Kernels& kernels = Link(0);
+  const SoftmaxVariant& chosen = kernels.Variant(variant);
+  if (last_ == nullptr || !SameProblem(last_->spec(), spec) || last_->seed() != seed) {
+    last_.reset();  // before the next is made: one may hold gigabytes
+    last_ = std::make_unique<GateCase>(spec, seed, &kernels.Pool(threads));
+  }
+  judge::GateResult result = RunGate(*last_, kernels, chosen, threads);
+  if (!result.passed && !last_->Intact()) last_.reset();
+  return result;
+}
+
+std::vector<std::unique_ptr<judge::Arm>> SoftmaxSubject::Prepare(const judge::CaseSpec& spec,
+                                                                 const judge::PrepareOptions& options) {
+  last_.reset();
+  // Links are loaded in the order in which the arms name them, so that their addresses vary with the seed.
+  for (const judge::ArmId& arm : options.arms) Link(arm.link).Pool(options.threads);
+  // The caller is worker 0 of every pool. Pinned only now: a pool asks which CPUs there are when it is made.
+  sys::PinThisThread(sys::AllowedCpus().front());
+  const auto shared = std::make_shared<TimedInputs>(spec, options.seed, options.cold ? ColdBytes() : 0);
+  std::vector<std::unique_ptr<judge::Arm>> arms;
+  for (size_t slot = 0; slot < options.arms.size(); ++slot) {
+    Kernels& kernels = Link(options.arms[slot].link);
+    arms.push_back(std::make_unique<SoftmaxArm>(shared, kernels, kernels.Variant(options.arms[slot].variant),
+                                                options.threads, judge::MixSeed(options.seed, slot + 1)));
+  }
+  return arms;
+}
+
+}  // namespace pagoda::app

@@ -1,0 +1,47 @@
+// Softmax attention as what the judge measures.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/subjects/gate.h"
+#include "app/subjects/kernel_library.h"
+#include "judge/bench/subject.h"
+
+namespace pagoda::app {
+
+// Formulas of a case: 2 * Hq * (D + Dv) FLOPs for each visible (row, key) pair; Hk * (D + Dv) elements for
+// each key that any row sees; runs of one page of K (of K and V where they are combined).
+judge::CaseFacts FactsOf(const judge::CaseSpec& spec);
+
+// The reason why `variant` does not compute a case, or nothing.
+std::optional<std::string> WhyNot(const judge::CaseSpec& spec, const SoftmaxVariant& variant);
+
+// Bytes that calls must rotate over to find the caches cold: four times the last-level cache or 256 MB.
+int64_t ColdBytes();
+
+class SoftmaxSubject : public judge::Subject {
+ public:
+  // Loads a link of the kernel library when an arm or a gate first needs it.
+  SoftmaxSubject();
+
+  std::vector<std::string> Variants() const override;
+  std::optional<std::string> WhyNot(const judge::CaseSpec& spec, std::string_view variant) const override;
+  judge::CaseFacts Facts(const judge::CaseSpec& spec) const override;
+  judge::GateResult Gate(const judge::CaseSpec& spec, std::string_view variant, uint64_t seed,
+                         int threads) override;
+  std::vector<std::unique_ptr<judge::Arm>> Prepare(const judge::CaseSpec& spec,
+                                                   const judge::PrepareOptions& options) override;
+
+ private:
+  Kernels& Link(int link);
+
+  std::vector<std::shared_ptr<Kernels>> links_;
+  // Inputs and reference of the gate run before: the next is often another variant on the same.
+  std::unique_ptr<GateCase> last_;
+};
+
+}  // namespace pagoda::app

@@ -1,0 +1,97 @@
+#include "app/subjects/softmax_arm.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "app/subjects/gate.h"
+#include "base/random.h"
+#include "base/sys/clock.h"
+
+namespace pagoda::app {
+namespace {
+
+// The gate has looked at every row before; after timing a sample of the larger cases is enough.
+constexpr double kOracleFlops = 0.5e9;
+
+}  // namespace
+
+TimedInputs::TimedInputs(const judge::CaseSpec& spec, uint64_t seed, int64_t least_pool_bytes)
+    : spec_(spec),
+      inputs_(spec, {.seed = seed, .least_pool_bytes = least_pool_bytes, .random_offsets = true}) {}
+
+SoftmaxCall TimedInputs::NextCall() {
+  const SoftmaxCall call = inputs_.call(turn_);
+  turn_ = (turn_ + 1) % inputs_.pools();
+  return call;
+}
+
+const OracleResult& TimedInputs::Reference(ThreadPool& pool) {
+  if (!reference_) reference_ = app::Reference(inputs_, kOracleFlops, &pool);
+  return *reference_;
+}
+
+SoftmaxArm::SoftmaxArm(std::shared_ptr<TimedInputs> shared, Kernels& kernels, const SoftmaxVariant& variant,
+                       int threads, uint64_t seed)
+    : shared_(std::move(shared)),
+      kernels_(kernels),
+      pool_(kernels.Pool(threads)),
+      variant_(variant),
+      threads_(threads) {
+  constexpr uint64_t kOffsets = 64;  // multiples of a cache line, up to a small page
+  Random random(seed);
+  const SoftmaxBatch& batch = shared_->inputs().batch();
+  const judge::CaseSpec& spec = shared_->spec();
+  const SoftmaxPlan plan = kernels_.library().plan_softmax(variant_, batch, threads_);
+  const int64_t rows = shared_->inputs().call(0).q.shape[0];
+  const size_t out_offset = random.Below(kOffsets) * kBufferAlignment;
+  const size_t workspace_offset = random.Below(kOffsets) * kBufferAlignment;
+  out_ = Buffer(out_offset + rows * spec.q_heads * spec.head_dim_v * SizeOf(spec.dtype), Guards::kBoth);
+  workspace_ = Buffer(workspace_offset + plan.workspace_bytes(), Guards::kBoth);
+  out_view_ = TensorView::Dense(out_.data() + out_offset, spec.dtype, {rows, spec.q_heads, spec.head_dim_v});
+  workspace_view_ = {workspace_.data() + workspace_offset, plan.workspace_bytes()};
+}
+
+judge::EpochTime SoftmaxArm::Run(int64_t calls) {
+  std::memset(out_.data(), 0xff, out_.size());  // NaN: what a call does not write shows in the check
+  const KernelLibrary& library = kernels_.library();
+  const SoftmaxBatch& batch = shared_->inputs().batch();
+  judge::EpochTime time;
+  for (int64_t i = 0; i < calls; ++i) {
+    SoftmaxCall call = shared_->NextCall();
+    call.out = out_view_;
+    pool_.ResetCounters();
+    const int64_t start = sys::NowNs();
+    {
+      const SoftmaxPlan plan = library.plan_softmax(variant_, batch, threads_);
+      library.run_softmax(plan, call, workspace_view_, pool_);
+    }
+    time.host_ns += static_cast<double>(sys::NowNs() - start);
+    const ThreadPool::Counters& counters = pool_.counters();
+    time.device_ns += static_cast<double>(counters.last_end_ns - counters.first_start_ns);
+  }
+  return time;
+}
+
+judge::CheckResult SoftmaxArm::CheckTimedOutput() {
+  judge::CheckResult result;
+  const Comparison comparison =
+      Compare(out_view_, {}, shared_->Reference(pool_), ToleranceOf(shared_->spec()));
+  result.max_abs_error = comparison.max_abs_error;
+  for (const Buffer* buffer : {&out_, &workspace_}) {
+    if (const auto damage = buffer->FindDamage()) {
+      result.fault = fmt::format("out-of-bounds write at the {}: {}",
+                                 buffer == &out_ ? "output" : "workspace", damage->Describe(buffer->size()));
+      return result;
+    }
+  }
+  if (!comparison.passed()) {
+    result.fault = fmt::format("{} of {} elements are outside the tolerance, the worst {}",
+                               comparison.outside, comparison.compared, DescribeElement(comparison));
+    return result;
+  }
+  result.passed = true;
+  return result;
+}
+
+}  // namespace pagoda::app

@@ -27,8 +27,8 @@ class BlockPool {
   void Free(int64_t page);
   // A second sequence that starts as this one: shares every page.
   std::vector<int64_t> Fork(std::span<const int64_t> pages);
-  // Before writing into pages[i]: if others own it too, takes a new page, copies K and V, and puts it in place.
-  // Returns whether it copied.
+  // Before writing into pages[i]: if others own it too, takes a new page, copies K and V, and puts it in
+  // place. Returns whether it copied.
   bool MakeWritable(std::span<int64_t> pages, int64_t i, const PagedKvView& cache);
 
  private:

@@ -36,7 +36,8 @@ struct PagedKvView {
   static PagedKvView Combined(const TensorView& kv_cache, KvLayout layout);
 };
 
-// Which pages hold the keys of each sequence, in one of two forms. Index tensors are i32 or i64, each its own.
+// Which pages hold the keys of each sequence, in one of two forms. Index tensors are i32 or i64, each its
+// own.
 //   CSR:    indptr [B+1], indices [indptr[B]], last_page_len [B]. kv_len = (pages - 1) * S + last_page_len;
 //           a sequence without pages has kv_len 0 and last_page_len 0 or S.
 //   padded: block_table [B, max], context_lens [B]. Entries past a sequence's last page may hold anything.

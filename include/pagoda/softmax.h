@@ -26,9 +26,9 @@ struct SoftmaxParams {
 
 // The shape of a batch: what a plan is made from. Layers that share it share the plan.
 struct SoftmaxBatch {
-  int64_t q_heads = 0;   // a multiple of the cache's kv_heads
-  TensorView q_indptr;   // [B+1], i32 or i64: the rows of q that belong to each sequence
-  PagedKvView kv;        // geometry; the pointers may differ in a later call
+  int64_t q_heads = 0;  // a multiple of the cache's kv_heads
+  TensorView q_indptr;  // [B+1], i32 or i64: the rows of q that belong to each sequence
+  PagedKvView kv;       // geometry; the pointers may differ in a later call
   PageTable table;
   SoftmaxParams params;
 };
@@ -69,9 +69,9 @@ class SoftmaxPlan {
   std::unique_ptr<const SoftmaxPlanImpl> impl_;
 };
 
-// Validates the batch once and splits its work. `threads` is the size of the pool that will run it; results of
-// variants that promise it do not depend on it. Throws Error naming the field, or kUnsupported when the variant
-// does not do this.
+// Validates the batch once and splits its work. `threads` is the size of the pool that will run it; results
+// of variants that promise it do not depend on it. Throws Error naming the field, or kUnsupported when the
+// variant does not do this.
 SoftmaxPlan PlanSoftmax(const SoftmaxVariant& variant, const SoftmaxBatch& batch, int threads);
 
 // Computes `call`. O(1) check that it fits the plan; throws Error naming the field. Allocates nothing.
@@ -79,7 +79,8 @@ void RunSoftmax(const SoftmaxPlan& plan, const SoftmaxCall& call, std::span<std:
                 ThreadPool& pool);
 
 // Merges two partial results of the same rows over disjoint keys, in place in (out_a, lse_a): all f32,
-// out [rows, dim], lse [rows] natural log. Exact when either state is empty (lse = -inf). FlashInfer's "state".
+// out [rows, dim], lse [rows] natural log. Exact when either state is empty (lse = -inf). FlashInfer's
+// "state".
 void MergeSoftmaxStates(std::span<float> out_a, std::span<float> lse_a, std::span<const float> out_b,
                         std::span<const float> lse_b, int64_t dim);
 

@@ -20,8 +20,8 @@ class ThreadPool {
     int64_t last_end_ns = 0;
   };
 
-  // threads >= 1. Worker i is pinned to the i-th CPU that the process may use (wrapping round), unless `pin` is
-  // false; the calling thread is never pinned by the pool. Throws Error(threads) when out of range.
+  // threads >= 1. Worker i is pinned to the i-th CPU that the process may use (wrapping round), unless `pin`
+  // is false; the calling thread is never pinned by the pool. Throws Error(threads) when out of range.
   explicit ThreadPool(int threads, bool pin = true);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;

@@ -14,9 +14,9 @@ namespace pagoda {
 
 // What a variant promises about its results; a test finds the bearers and holds them to it.
 enum Promise : uint32_t {
-  kRepeatable = 1,        // the same call again gives the same bits
-  kThreadInvariant = 2,   // the same bits with any number of threads
-  kBatchInvariant = 4,    // a sequence's bits do not depend on the other sequences of the batch
+  kRepeatable = 1,       // the same call again gives the same bits
+  kThreadInvariant = 2,  // the same bits with any number of threads
+  kBatchInvariant = 4,   // a sequence's bits do not depend on the other sequences of the batch
 };
 
 // The batch after validation: lengths and page ids as plain arrays, parameters resolved. Every variant plans
@@ -29,7 +29,7 @@ struct NormalBatch {
   int64_t group = 1;  // q_heads / kv_heads
   int64_t head_dim = 0;
   int64_t head_dim_v = 0;
-  PagedKvView kv;  // geometry; the pointers of a call may differ
+  PagedKvView kv;                   // geometry; the pointers of a call may differ
   std::vector<int64_t> q_begin;     // [B+1] first row of q of each sequence
   std::vector<int64_t> kv_len;      // [B] keys of each sequence
   std::vector<int64_t> page_begin;  // [B+1] first entry of page_ids of each sequence
@@ -49,17 +49,17 @@ struct Support {
   std::string field;
   std::string reason;
   static Support Yes() { return {}; }
+  static Support Everything(const NormalBatch& /*batch*/) { return {}; }
   static Support No(std::string field, std::string reason) {
     return {false, std::move(field), std::move(reason)};
   }
 };
 
-// What the formula in a variant's header comment gives for one call of a plan: exact, and compared by a test with
-// what the kernels count while they run.
+// What the formula in a variant's header comment gives for one call of a plan: exact, and compared by a test
+// with what the kernels count while they run.
 struct Traffic {
   int64_t kv_bytes_read = 0;     // K and V elements that kernels load, wherever they lie by then
   int64_t kv_bytes_written = 0;  // K and V elements copied to a workspace
-  int64_t score_bytes = 0;       // scores and weights materialised between tasks, counted once when written
   int64_t tasks = 0;
   int64_t launches = 0;
   friend bool operator==(const Traffic&, const Traffic&) = default;
@@ -84,15 +84,16 @@ class SoftmaxVariant {
   Support (*supports)(const NormalBatch&) = nullptr;
   // The batch is validated and supported. Sets everything but `variant`, `threads` and `batch`.
   std::unique_ptr<SoftmaxPlanImpl> (*plan)(const NormalBatch&, int threads) = nullptr;
-  void (*run)(const SoftmaxPlanImpl&, const SoftmaxCall&, std::span<std::byte> workspace, ThreadPool&) = nullptr;
+  void (*run)(const SoftmaxPlanImpl&, const SoftmaxCall&, std::span<std::byte> workspace,
+              ThreadPool&) = nullptr;
 };
 
 // Validates every field of the batch. Throws Error naming it ("kv_indices[17] = 4096 is outside 0..1023
 // (sequence 3)").
 NormalBatch Normalise(const SoftmaxBatch& batch);
 
-// What the kernel library's shared object exports, so that a bench can load the same variants from two links of
-// the same objects: everything is reached through these pointers.
+// What the kernel library's shared object exports, so that a bench can load the same variants from two links
+// of the same objects: everything is reached through these pointers.
 struct KernelLibrary {
   int abi = 1;
   std::span<const SoftmaxVariant* const> softmax;

@@ -1,0 +1,178 @@
+// spmd_paged_attention_highperf: planned work items, K and V read once in the order in which they lie in
+// memory.
+//
+// The planner cuts a sequence that has one query block (decode, short chunks) into ranges of keys, by its
+// length alone, and into ranges of kv heads only when there would be fewer items than cores; prefill is cut
+// into query blocks by kv head. An item walks a few slots at a time over all its kv heads, so that the memory
+// sees a few long streams, with all query heads of a group packed as rows; while one tile is multiplied the
+// next is asked for through the page table. Partial results stay f32 and unnormalised; a second launch
+// combines them. Reads Hk * (D + Dv) * sizeof(kv) per visible key and query block; writes no K or V, but 4 *
+// (Dv + 2) bytes per row and key range. FLOPs 2*Hq*(D + Dv) per (row, visible key). Tasks: one per item and
+// one per (cut block, kv head), in two launches; one launch where nothing is cut. Wins: long contexts, few
+// sequences, ragged batches. Loses: contexts of a page or two, where a plain walk needs neither the second
+// launch nor the partial results (docs/performance.md).
+#include <algorithm>
+
+#include "engine/attention/softmax/plan.h"
+#include "engine/attention/softmax/rows.h"
+#include "engine/attention/softmax/variants.h"
+
+namespace pagoda {
+namespace {
+
+constexpr int64_t kBlockRows = 128;       // rows of a query block in prefill
+constexpr int64_t kManyRowsTile = 64;     // keys of a widened tile: K and V of D 128 are 64 KB, within L2
+constexpr int64_t kTileBytes = 32 << 10;  // K of one tile of the few-row walk
+constexpr int64_t kTargetSplits =
+    16;  // key ranges of a long sequence; more only pay for their partial results
+
+struct Item {
+  RowBlock block;
+  KeyRange keys;
+  int64_t partial;  // floats from the start of the partials, or -1: writes the output
+};
+
+struct Combine {
+  RowBlock block;  // one kv head
+  int64_t partial;
+  int64_t splits;
+  int64_t stride;
+};
+
+struct HighperfPlan : SoftmaxPlanImpl {
+  std::vector<Item> items;
+  std::vector<Combine> combines;
+  RowLayout layout;
+  int64_t tile_keys = 0;
+  size_t partial_bytes = 0;
+};
+
+// Keys of one range of a sequence that sees `keys` keys: by its own length alone, so that neither the batch
+// nor the number of threads changes a bit of the result.
+int64_t SplitKeys(int64_t keys) {
+  const int64_t even = (keys + kTargetSplits - 1) / kTargetSplits;
+  return std::clamp<int64_t>((even + 63) / 64 * 64, 64, 512);
+}
+
+int64_t FewRowsTile(const NormalBatch& batch) {
+  const int64_t key_bytes = batch.kv_heads * batch.head_dim * SizeOf(batch.kv.dtype);
+  return std::clamp<int64_t>(kTileBytes / key_bytes / 16 * 16, 16, 128);
+}
+
+// Cuts one block of rows over all kv heads into key ranges and, for the sake of `wanted` items in all, head
+// ranges.
+void CutKeys(const NormalBatch& batch, const RowBlock& block, KeyRange keys, int64_t head_parts,
+             HighperfPlan* plan, int64_t* partials) {
+  const int64_t step = SplitKeys(keys.end - keys.begin);
+  const int64_t first = keys.begin / step;
+  const int64_t splits = keys.empty() ? 1 : (keys.end - 1) / step + 1 - first;
+  const int64_t row_floats = block.queries * batch.group * plan->layout.partial_ld();
+  const int64_t stride = batch.kv_heads * row_floats;
+  const int64_t heads = (batch.kv_heads + head_parts - 1) / head_parts;
+  for (int64_t s = 0; s < splits; ++s) {
+    const KeyRange range{std::max(keys.begin, (first + s) * step),
+                         std::min(keys.end, (first + s + 1) * step)};
+    for (int64_t h = 0; h < batch.kv_heads; h += heads) {
+      RowBlock part = block;
+      part.first_head = h;
+      part.heads = std::min(heads, batch.kv_heads - h);
+      plan->items.push_back({part, range, splits == 1 ? -1 : *partials + s * stride + h * row_floats});
+    }
+  }
+  if (splits == 1) return;
+  for (int64_t h = 0; h < batch.kv_heads; ++h) {
+    RowBlock part = block;
+    part.first_head = h;
+    part.heads = 1;
+    plan->combines.push_back({part, *partials + h * row_floats, splits, stride});
+  }
+  *partials += splits * stride;
+}
+
+std::unique_ptr<SoftmaxPlanImpl> Plan(const NormalBatch& batch, int threads) {
+  auto plan = std::make_unique<HighperfPlan>();
+  const int64_t queries = QueriesPerBlock(batch, kBlockRows);
+  int64_t whole = 0;         // sequences of a single block
+  int64_t most_queries = 0;  // of any block
+  int64_t key_ranges = 0;
+  for (int64_t b = 0; b < batch.batch; ++b) {
+    most_queries = std::max(most_queries, std::min(queries, batch.q_len(b)));
+    if (batch.q_len(b) > queries || batch.q_len(b) == 0) continue;
+    ++whole;
+    const KeyRange keys = VisibleKeys(batch, b, 0, batch.q_len(b));
+    key_ranges += 1 + (keys.end - keys.begin) / SplitKeys(keys.end - keys.begin);
+  }
+  int64_t head_parts = 1;
+  while (whole > 0 && head_parts < batch.kv_heads && key_ranges * head_parts < 2 * threads) head_parts *= 2;
+
+  plan->tile_keys = most_queries * batch.group <= kFewRows ? FewRowsTile(batch)
+                                                           : std::max(FewRowsTile(batch), kManyRowsTile);
+  plan->layout = RowLayout(batch, ActiveSoftmaxKernels(), most_queries, batch.kv_heads, plan->tile_keys);
+  int64_t partials = 0;
+  for (const RowBlock& block : CutRows(batch, queries, batch.kv_heads)) {
+    const KeyRange keys = VisibleKeys(batch, block.sequence, block.first_query, block.queries);
+    if (batch.q_len(block.sequence) <= queries) {
+      CutKeys(batch, block, keys, head_parts, plan.get(), &partials);
+      continue;
+    }
+    for (int64_t h = 0; h < batch.kv_heads; ++h) {
+      RowBlock part = block;
+      part.first_head = h;
+      part.heads = 1;
+      plan->items.push_back({part, keys, -1});
+    }
+  }
+  // The longest items first, so that the last one to start is a short one.
+  std::stable_sort(plan->items.begin(), plan->items.end(), [](const Item& a, const Item& b) {
+    return (a.keys.end - a.keys.begin) * a.block.queries > (b.keys.end - b.keys.begin) * b.block.queries;
+  });
+  plan->partial_bytes = static_cast<size_t>((partials * static_cast<int64_t>(sizeof(float)) + 63) / 64 * 64);
+  plan->workspace_bytes = plan->partial_bytes + static_cast<size_t>(threads) * plan->layout.bytes();
+  for (const Item& item : plan->items) {
+    plan->traffic.kv_bytes_read += BytesOf(batch, item.block, item.keys.end - item.keys.begin);
+  }
+  plan->traffic.tasks = static_cast<int64_t>(plan->items.size() + plan->combines.size());
+  plan->traffic.launches = plan->combines.empty() ? 1 : 2;
+  return plan;
+}
+
+void Run(const SoftmaxPlanImpl& base, const SoftmaxCall& call, std::span<std::byte> workspace,
+         ThreadPool& pool) {
+  const auto& plan = static_cast<const HighperfPlan&>(base);
+  const RowContext context = MakeRowContext(ActiveSoftmaxKernels(), plan.batch, call);
+  auto* partials = reinterpret_cast<float*>(workspace.data());
+  std::byte* scratch = workspace.data() + plan.partial_bytes;
+  const int64_t few_tile = FewRowsTile(plan.batch);
+
+  pool.Run(static_cast<int64_t>(plan.items.size()), [&](int64_t task, int worker) {
+    const Item& item = plan.items[task];
+    RowWork work = RowWork::Start(context, plan.layout, item.block, scratch + worker * plan.layout.bytes());
+    AttendRange(work, item.keys, work.rows() <= kFewRows ? few_tile : kManyRowsTile, true);
+    if (item.partial < 0) {
+      work.StoreOutput();
+    } else {
+      work.StorePartial(partials + item.partial);
+    }
+  });
+  if (plan.combines.empty()) return;
+  pool.Run(static_cast<int64_t>(plan.combines.size()), [&](int64_t task, int worker) {
+    const Combine& combine = plan.combines[task];
+    RowWork work =
+        RowWork::Start(context, plan.layout, combine.block, scratch + worker * plan.layout.bytes());
+    work.MergePartials(partials + combine.partial, combine.splits, combine.stride);
+    work.StoreOutput();
+  });
+}
+
+}  // namespace
+
+const SoftmaxVariant kSpmdPagedAttentionHighperf = {
+    .name = "spmd_paged_attention_highperf",
+    .summary = "planned batch x head x key-range items, rows read once in memory order, partials combined",
+    .promises = kRepeatable | kThreadInvariant | kBatchInvariant,
+    .supports = Support::Everything,
+    .plan = Plan,
+    .run = Run,
+};
+
+}  // namespace pagoda

@@ -1,0 +1,736 @@
+// The kernels of kernels.h in Highway, compiled for AVX2, AVX-512 and NEON from this one source.
+//
+// bf16 is widened without shuffles: two neighbours are one 32-bit lane, a shift gives the even element as f32
+// and a mask the odd one. Packed rows and accumulators of bf16 therefore stand in the order (evens, odds)
+// within every 2N elements, and store_row puts them back once.
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+#include "engine/attention/softmax/kernels.h"
+#include "engine/attention/softmax/kernels_tables.h"
+
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "engine/attention/softmax/kernels_hwy.cc"
+#include <hwy/foreach_target.h>  // must precede highway.h
+#include <hwy/highway.h>
+
+#if HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SCALAR
+
+HWY_BEFORE_NAMESPACE();
+namespace pagoda::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using DF = hn::ScalableTag<float>;
+using DI = hn::RebindToSigned<DF>;
+using DU = hn::RebindToUnsigned<DF>;
+using DU16 = hn::Rebind<uint16_t, DF>;
+using VF = hn::Vec<DF>;
+
+constexpr int64_t kN = HWY_LANES(float);
+constexpr int64_t kChunk = 2 * kN;
+constexpr float kMinusInf = -std::numeric_limits<float>::infinity();
+
+HWY_INLINE int64_t Least(int64_t a, int64_t b) { return a < b ? a : b; }
+HWY_INLINE int64_t PadToChunk(int64_t dim) { return (dim + kChunk - 1) / kChunk * kChunk; }
+
+// --- element types
+// -----------------------------------------------------------------------------------------------
+
+struct F32 {
+  using Raw = float;
+  static constexpr bool kEvenOdd = false;
+  static HWY_INLINE void LoadChunk(const Raw* p, VF& a, VF& b) {
+    const DF d;
+    a = hn::LoadU(d, p);
+    b = hn::LoadU(d, p + kN);
+  }
+  static HWY_INLINE VF LoadN(const Raw* p) { return hn::LoadU(DF(), p); }
+};
+
+struct F16 {
+  using Raw = uint16_t;
+  static constexpr bool kEvenOdd = false;
+  static HWY_INLINE VF LoadN(const Raw* p) {
+    const hn::Rebind<hwy::float16_t, DF> d16;
+    return hn::PromoteTo(DF(), hn::LoadU(d16, reinterpret_cast<const hwy::float16_t*>(p)));
+  }
+  static HWY_INLINE void LoadChunk(const Raw* p, VF& a, VF& b) {
+    a = LoadN(p);
+    b = LoadN(p + kN);
+  }
+};
+
+struct BF16 {
+  using Raw = uint16_t;
+  static constexpr bool kEvenOdd = true;
+  static HWY_INLINE void LoadChunk(const Raw* p, VF& a, VF& b) {
+    const DU du;
+    const auto pair = hn::LoadU(du, reinterpret_cast<const uint32_t*>(p));
+    a = hn::BitCast(DF(), hn::ShiftLeft<16>(pair));
+    b = hn::BitCast(DF(), hn::And(pair, hn::Set(du, 0xFFFF0000U)));
+  }
+  static HWY_INLINE VF LoadN(const Raw* p) {
+    return hn::BitCast(DF(), hn::ShiftLeft<16>(hn::PromoteTo(DU(), hn::LoadU(DU16(), p))));
+  }
+};
+
+// The last, shorter chunk of a row: reading past the row could meet a NaN of somebody else, or the end of
+// memory.
+template <class T>
+HWY_INLINE void LoadTail(const typename T::Raw* p, int64_t count, VF& a, VF& b) {
+  HWY_ALIGN typename T::Raw padded[kChunk] = {};
+  std::memcpy(padded, p, static_cast<size_t>(count) * sizeof(*p));
+  T::LoadChunk(padded, a, b);
+}
+
+// --- elementary functions
+// ----------------------------------------------------------------------------------------
+
+// exp(x) for x <= 88; 0 below -87. Cephes' expf: Cody-Waite reduction, degree 5, within 2 ulp.
+HWY_INLINE VF Exp(VF x) {
+  const DF d;
+  const DI di;
+  const auto in_range = hn::Ge(x, hn::Set(d, -87.0F));
+  x = hn::Max(x, hn::Set(d, -87.0F));
+  const VF n = hn::Round(hn::Mul(x, hn::Set(d, 1.44269504F)));
+  VF r = hn::NegMulAdd(n, hn::Set(d, 0.693359375F), x);
+  r = hn::NegMulAdd(n, hn::Set(d, -2.12194440e-4F), r);
+  VF y = hn::Set(d, 1.9875691500e-4F);
+  y = hn::MulAdd(y, r, hn::Set(d, 1.3981999507e-3F));
+  y = hn::MulAdd(y, r, hn::Set(d, 8.3334519073e-3F));
+  y = hn::MulAdd(y, r, hn::Set(d, 4.1665795894e-2F));
+  y = hn::MulAdd(y, r, hn::Set(d, 1.6666665459e-1F));
+  y = hn::MulAdd(y, r, hn::Set(d, 5.0000001201e-1F));
+  y = hn::Add(hn::MulAdd(y, hn::Mul(r, r), r), hn::Set(d, 1.0F));
+  const auto exponent = hn::ShiftLeft<23>(hn::Add(hn::ConvertTo(di, n), hn::Set(di, 127)));
+  return hn::IfThenElseZero(in_range, hn::Mul(y, hn::BitCast(d, exponent)));
+}
+
+// tanh(x): Cephes' tanhf. A polynomial below 0.625, where 1 - 2/(exp(2x)+1) would lose relative accuracy.
+HWY_INLINE VF Tanh(VF x) {
+  const DF d;
+  const VF size = hn::Abs(x);
+  const VF z = hn::Mul(x, x);
+  VF y = hn::Set(d, -5.70498872745e-3F);
+  y = hn::MulAdd(y, z, hn::Set(d, 2.06390887954e-2F));
+  y = hn::MulAdd(y, z, hn::Set(d, -5.37397155531e-2F));
+  y = hn::MulAdd(y, z, hn::Set(d, 1.33314422036e-1F));
+  y = hn::MulAdd(y, z, hn::Set(d, -3.33332819422e-1F));
+  const VF small = hn::MulAdd(hn::Mul(y, z), x, x);
+  const VF e = Exp(hn::Min(hn::Add(size, size), hn::Set(d, 80.0F)));
+  const VF large = hn::Sub(hn::Set(d, 1.0F), hn::Div(hn::Set(d, 2.0F), hn::Add(e, hn::Set(d, 1.0F))));
+  return hn::IfThenElse(hn::Lt(size, hn::Set(d, 0.625F)), small, hn::CopySignToAbs(large, x));
+}
+
+// --- few rows: q.k
+// -----------------------------------------------------------------------------------------------
+
+// The 128-bit blocks of v added up.
+template <class D>
+HWY_INLINE auto FoldTo128(D d, hn::Vec<D> v) {
+  if constexpr (hn::MaxLanes(D()) > 4) {
+    const hn::Half<D> half;
+    return FoldTo128(half, hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+  } else {
+    (void)d;
+    return v;
+  }
+}
+
+// The sums of four vectors, side by side: three add levels instead of four separate reductions.
+HWY_INLINE void StoreSums4(VF v0, VF v1, VF v2, VF v3, float* out) {
+  const DF d;
+  const hn::RepartitionToWide<DF> d64;
+  const VF s01 = hn::Add(hn::InterleaveLower(d, v0, v1), hn::InterleaveUpper(d, v0, v1));
+  const VF s23 = hn::Add(hn::InterleaveLower(d, v2, v3), hn::InterleaveUpper(d, v2, v3));
+  const auto w01 = hn::BitCast(d64, s01);
+  const auto w23 = hn::BitCast(d64, s23);
+  const VF sums = hn::Add(hn::BitCast(d, hn::InterleaveLower(d64, w01, w23)),
+                          hn::BitCast(d, hn::InterleaveUpper(d64, w01, w23)));
+  const hn::FixedTag<float, 4> d4;
+  hn::StoreU(FoldTo128(d, sums), d4, out);
+}
+
+HWY_INLINE void AskFor(const Prefetch& ahead, int64_t key, int64_t head) {
+  const char* row = static_cast<const char*>(ahead.base) + key * ahead.slot_bytes + head * ahead.head_bytes;
+  for (int64_t byte = 0; byte < ahead.row_bytes; byte += 64) __builtin_prefetch(row + byte, 0, 2);
+}
+
+// kRows rows against kKeys keys of one head.
+template <class T, int kRows, int kKeys>
+HWY_INLINE void QkBlock(const typename T::Raw* k, int64_t slot_stride, int64_t dim, const float* q,
+                        int64_t q_ld, float* scores, int64_t scores_ld) {
+  const DF d;
+  VF acc[kRows][kKeys];
+  for (int r = 0; r < kRows; ++r) {
+    for (int j = 0; j < kKeys; ++j) acc[r][j] = hn::Zero(d);
+  }
+  int64_t x = 0;
+  for (; x + kChunk <= dim; x += kChunk) {
+    for (int j = 0; j < kKeys; ++j) {
+      VF a;
+      VF b;
+      T::LoadChunk(k + j * slot_stride + x, a, b);
+      for (int r = 0; r < kRows; ++r) {
+        acc[r][j] = hn::MulAdd(hn::Load(d, q + r * q_ld + x), a, acc[r][j]);
+        acc[r][j] = hn::MulAdd(hn::Load(d, q + r * q_ld + x + kN), b, acc[r][j]);
+      }
+    }
+  }
+  if (x < dim) {
+    for (int j = 0; j < kKeys; ++j) {
+      VF a;
+      VF b;
+      LoadTail<T>(k + j * slot_stride + x, dim - x, a, b);
+      for (int r = 0; r < kRows; ++r) {
+        acc[r][j] = hn::MulAdd(hn::Load(d, q + r * q_ld + x), a, acc[r][j]);
+        acc[r][j] = hn::MulAdd(hn::Load(d, q + r * q_ld + x + kN), b, acc[r][j]);
+      }
+    }
+  }
+  for (int r = 0; r < kRows; ++r) {
+    float* out = scores + r * scores_ld;
+    if constexpr (kKeys % 4 == 0) {
+      for (int j = 0; j < kKeys; j += 4)
+        StoreSums4(acc[r][j], acc[r][j + 1], acc[r][j + 2], acc[r][j + 3], out + j);
+    } else if constexpr (kKeys == 2) {
+      HWY_ALIGN float four[4];
+      StoreSums4(acc[r][0], acc[r][1], acc[r][0], acc[r][1], four);
+      std::memcpy(out, four, 2 * sizeof(float));
+    } else {
+      for (int j = 0; j < kKeys; ++j) out[j] = hn::GetLane(hn::SumOfLanes(d, acc[r][j]));
+    }
+  }
+}
+
+// All keys of a block of kBlock for kRows rows, in steps that keep the accumulators in registers.
+template <class T, int kRows, int kStep>
+HWY_INLINE void QkKeys(const typename T::Raw* k, int64_t slot_stride, int64_t keys, int64_t dim,
+                       const float* q, int64_t q_ld, float* scores, int64_t scores_ld) {
+  int64_t j = 0;
+  for (; j + kStep <= keys; j += kStep) {
+    QkBlock<T, kRows, kStep>(k + j * slot_stride, slot_stride, dim, q, q_ld, scores + j, scores_ld);
+  }
+  for (; j < keys; ++j)
+    QkBlock<T, kRows, 1>(k + j * slot_stride, slot_stride, dim, q, q_ld, scores + j, scores_ld);
+}
+
+template <class T>
+HWY_INLINE void QkHead(const typename T::Raw* k, int64_t slot_stride, int64_t keys, int64_t dim,
+                       const float* q, int64_t rows, int64_t q_ld, float* scores, int64_t scores_ld) {
+  int64_t r = 0;
+  for (; r + 4 <= rows; r += 4) {
+    QkKeys<T, 4, 2>(k, slot_stride, keys, dim, q + r * q_ld, q_ld, scores + r * scores_ld, scores_ld);
+  }
+  q += r * q_ld;
+  scores += r * scores_ld;
+  if (rows - r == 3) QkKeys<T, 3, 4>(k, slot_stride, keys, dim, q, q_ld, scores, scores_ld);
+  if (rows - r == 2) QkKeys<T, 2, 4>(k, slot_stride, keys, dim, q, q_ld, scores, scores_ld);
+  if (rows - r == 1) QkKeys<T, 1, 8>(k, slot_stride, keys, dim, q, q_ld, scores, scores_ld);
+}
+
+// Calls body(first key, keys, head) in the order in which rows lie in memory: where a slot's heads are
+// neighbours, a few slots at a time over all heads; where a head's slots are, head after head.
+template <class Body>
+HWY_INLINE void WalkRows(const KeyRun& run, int64_t block, Body body) {
+  if (run.slot_stride >= run.head_stride) {
+    for (int64_t j = 0; j < run.keys; j += block) {
+      for (int64_t h = 0; h < run.heads; ++h) body(j, Least(block, run.keys - j), h);
+    }
+  } else {
+    for (int64_t h = 0; h < run.heads; ++h) {
+      for (int64_t j = 0; j < run.keys; j += block) body(j, Least(block, run.keys - j), h);
+    }
+  }
+}
+
+template <class T>
+struct QkStep {
+  const KeyRun& k;
+  const float* q;
+  int64_t rows;
+  int64_t q_ld;
+  float* scores;
+  int64_t scores_ld;
+  HWY_INLINE void operator()(int64_t key, int64_t keys, int64_t head) const {
+    const int64_t ahead = Least(key + keys, k.ahead.keys);
+    for (int64_t j = key; j < ahead; ++j) AskFor(k.ahead, j, head);
+    QkHead<T>(static_cast<const typename T::Raw*>(k.base) + key * k.slot_stride + head * k.head_stride,
+              k.slot_stride, keys, k.dim, q + head * rows * q_ld, rows, q_ld,
+              scores + head * rows * scores_ld + key, scores_ld);
+  }
+};
+
+constexpr int64_t kKeyBlock = 8;
+
+void Qk(DType dtype, const KeyRun& k, const float* q, int64_t rows, int64_t q_ld, float* scores,
+        int64_t scores_ld) {
+  if (dtype == DType::kBF16) return WalkRows(k, kKeyBlock, QkStep<BF16>{k, q, rows, q_ld, scores, scores_ld});
+  if (dtype == DType::kF16) return WalkRows(k, kKeyBlock, QkStep<F16>{k, q, rows, q_ld, scores, scores_ld});
+  WalkRows(k, kKeyBlock, QkStep<F32>{k, q, rows, q_ld, scores, scores_ld});
+}
+
+// --- few rows: p.v
+// -----------------------------------------------------------------------------------------------
+
+// acc[kRows][dim] += p[kRows][kKeys] * v[kKeys][dim].
+template <class T, int kRows, int kKeys>
+HWY_INLINE void PvBlock(const typename T::Raw* v, int64_t slot_stride, int64_t dim, const float* p,
+                        int64_t p_ld, float* acc, int64_t acc_ld) {
+  const DF d;
+  for (int64_t x = 0; x < dim; x += kChunk) {
+    VF lo[kRows];
+    VF hi[kRows];
+    for (int r = 0; r < kRows; ++r) {
+      lo[r] = hn::Load(d, acc + r * acc_ld + x);
+      hi[r] = hn::Load(d, acc + r * acc_ld + x + kN);
+    }
+    const bool whole = x + kChunk <= dim;
+    for (int j = 0; j < kKeys; ++j) {
+      VF a;
+      VF b;
+      if (HWY_LIKELY(whole)) {
+        T::LoadChunk(v + j * slot_stride + x, a, b);
+      } else {
+        LoadTail<T>(v + j * slot_stride + x, dim - x, a, b);
+      }
+      for (int r = 0; r < kRows; ++r) {
+        const VF weight = hn::Set(d, p[r * p_ld + j]);
+        lo[r] = hn::MulAdd(weight, a, lo[r]);
+        hi[r] = hn::MulAdd(weight, b, hi[r]);
+      }
+    }
+    for (int r = 0; r < kRows; ++r) {
+      hn::Store(lo[r], d, acc + r * acc_ld + x);
+      hn::Store(hi[r], d, acc + r * acc_ld + x + kN);
+    }
+  }
+}
+
+template <class T, int kRows>
+HWY_INLINE void PvKeys(const typename T::Raw* v, int64_t slot_stride, int64_t keys, int64_t dim,
+                       const float* p, int64_t p_ld, float* acc, int64_t acc_ld) {
+  int64_t j = 0;
+  for (; j + 8 <= keys; j += 8) {
+    PvBlock<T, kRows, 8>(v + j * slot_stride, slot_stride, dim, p + j, p_ld, acc, acc_ld);
+  }
+  for (; j < keys; ++j) PvBlock<T, kRows, 1>(v + j * slot_stride, slot_stride, dim, p + j, p_ld, acc, acc_ld);
+}
+
+template <class T>
+struct PvStep {
+  const KeyRun& v;
+  const float* p;
+  int64_t rows;
+  int64_t p_ld;
+  float* acc;
+  int64_t acc_ld;
+  HWY_INLINE void operator()(int64_t key, int64_t keys, int64_t head) const {
+    const int64_t ahead = Least(key + keys, v.ahead.keys);
+    for (int64_t j = key; j < ahead; ++j) AskFor(v.ahead, j, head);
+    const auto* rows_of_v =
+        static_cast<const typename T::Raw*>(v.base) + key * v.slot_stride + head * v.head_stride;
+    const float* weights = p + head * rows * p_ld + key;
+    float* out = acc + head * rows * acc_ld;
+    int64_t r = 0;
+    for (; r + 4 <= rows; r += 4) {
+      PvKeys<T, 4>(rows_of_v, v.slot_stride, keys, v.dim, weights + r * p_ld, p_ld, out + r * acc_ld, acc_ld);
+    }
+    weights += r * p_ld;
+    out += r * acc_ld;
+    if (rows - r == 3) PvKeys<T, 3>(rows_of_v, v.slot_stride, keys, v.dim, weights, p_ld, out, acc_ld);
+    if (rows - r == 2) PvKeys<T, 2>(rows_of_v, v.slot_stride, keys, v.dim, weights, p_ld, out, acc_ld);
+    if (rows - r == 1) PvKeys<T, 1>(rows_of_v, v.slot_stride, keys, v.dim, weights, p_ld, out, acc_ld);
+  }
+};
+
+void Pv(DType dtype, const KeyRun& v, const float* p, int64_t rows, int64_t p_ld, float* acc,
+        int64_t acc_ld) {
+  if (dtype == DType::kBF16) return WalkRows(v, kKeyBlock, PvStep<BF16>{v, p, rows, p_ld, acc, acc_ld});
+  if (dtype == DType::kF16) return WalkRows(v, kKeyBlock, PvStep<F16>{v, p, rows, p_ld, acc, acc_ld});
+  WalkRows(v, kKeyBlock, PvStep<F32>{v, p, rows, p_ld, acc, acc_ld});
+}
+
+// --- few rows: packing, softmax, storing
+// -------------------------------------------------------------------------
+
+template <class T>
+HWY_INLINE void PackRowOf(const void* row, int64_t dim, float scale, float* out) {
+  const DF d;
+  const auto* p = static_cast<const typename T::Raw*>(row);
+  const VF factor = hn::Set(d, scale);
+  for (int64_t x = 0; x < dim; x += kChunk) {
+    VF a;
+    VF b;
+    if (x + kChunk <= dim) {
+      T::LoadChunk(p + x, a, b);
+    } else {
+      LoadTail<T>(p + x, dim - x, a, b);
+    }
+    hn::Store(hn::Mul(factor, a), d, out + x);
+    hn::Store(hn::Mul(factor, b), d, out + x + kN);
+  }
+}
+
+void PackRow(const void* row, DType dtype, int64_t dim, float scale, float* out) {
+  if (dtype == DType::kBF16) return PackRowOf<BF16>(row, dim, scale, out);
+  if (dtype == DType::kF16) return PackRowOf<F16>(row, dim, scale, out);
+  PackRowOf<F32>(row, dim, scale, out);
+}
+
+template <bool kCap, bool kAlibi>
+HWY_INLINE VF Shape(VF s, VF cap, VF inverse_cap, VF slope, VF offset) {
+  if constexpr (kCap) s = hn::Mul(cap, Tanh(hn::Mul(s, inverse_cap)));
+  if constexpr (kAlibi) s = hn::MulAdd(slope, offset, s);
+  return s;
+}
+
+template <bool kCap, bool kAlibi>
+HWY_INLINE float SoftmaxRowOf(float* scores, int64_t keys, const RowWindow& window, float softcap,
+                              RowState* state) {
+  const DF d;
+  const VF cap = hn::Set(d, softcap);
+  const VF inverse_cap = hn::Set(d, kCap ? 1.0F / softcap : 0.0F);
+  const VF slope = hn::Set(d, window.slope);
+  const VF distance = hn::Set(d, window.distance);
+  const VF begin = hn::Set(d, static_cast<float>(window.begin));
+  const VF end = hn::Set(d, static_cast<float>(window.end));
+  const VF lane = hn::Iota(d, 0.0F);
+  const VF nothing = hn::Set(d, kMinusInf);
+  VF top = nothing;
+  for (int64_t j = 0; j < keys; j += kN) {
+    const VF at = hn::Add(lane, hn::Set(d, static_cast<float>(j)));
+    VF s = Shape<kCap, kAlibi>(hn::Load(d, scores + j), cap, inverse_cap, slope, hn::Add(distance, at));
+    s = hn::IfThenElse(hn::And(hn::Ge(at, begin), hn::Lt(at, end)), s, nothing);
+    hn::Store(s, d, scores + j);
+    top = hn::Max(top, s);
+  }
+  float max = hn::GetLane(hn::MaxOfLanes(d, top));
+  if (state->max > max) max = state->max;
+  if (max == kMinusInf) {
+    for (int64_t j = 0; j < keys; j += kN) hn::Store(hn::Zero(d), d, scores + j);
+    return 1.0F;
+  }
+  const VF shift = hn::Set(d, max);
+  VF sum = hn::Zero(d);
+  for (int64_t j = 0; j < keys; j += kN) {
+    const VF p = Exp(hn::Sub(hn::Load(d, scores + j), shift));
+    hn::Store(p, d, scores + j);
+    sum = hn::Add(sum, p);
+  }
+  const float factor =
+      state->max == max
+          ? 1.0F
+          : hn::GetLane(Exp(hn::Set(d, state->max == kMinusInf ? kMinusInf : state->max - max)));
+  state->sum = state->sum * factor + hn::GetLane(hn::SumOfLanes(d, sum));
+  state->max = max;
+  return factor;
+}
+
+float SoftmaxRow(float* scores, int64_t keys, const RowWindow& window, const ScoreRule& rule,
+                 RowState* state) {
+  const bool cap = rule.softcap > 0;
+  const bool alibi = window.slope != 0;
+  if (cap && alibi) return SoftmaxRowOf<true, true>(scores, keys, window, rule.softcap, state);
+  if (cap) return SoftmaxRowOf<true, false>(scores, keys, window, rule.softcap, state);
+  if (alibi) return SoftmaxRowOf<false, true>(scores, keys, window, rule.softcap, state);
+  return SoftmaxRowOf<false, false>(scores, keys, window, rule.softcap, state);
+}
+
+void ScaleRow(float* row, int64_t n, float factor) {
+  const DF d;
+  const VF f = hn::Set(d, factor);
+  for (int64_t i = 0; i < n; i += kN) hn::Store(hn::Mul(f, hn::Load(d, row + i)), d, row + i);
+}
+
+void AddScaledRow(const float* from, int64_t n, float weight, float* row) {
+  const DF d;
+  const VF w = hn::Set(d, weight);
+  for (int64_t i = 0; i < n; i += kN) {
+    hn::Store(hn::MulAdd(w, hn::Load(d, from + i), hn::Load(d, row + i)), d, row + i);
+  }
+}
+
+struct CopyStep {
+  const KeyRun& from;
+  char* to;
+  int64_t slot_bytes;
+  int64_t head_bytes;
+  int64_t size;
+  HWY_INLINE void operator()(int64_t key, int64_t keys, int64_t head) const {
+    const int64_t end = key + keys;
+    for (int64_t j = key; j < Least(end, from.ahead.keys); ++j) AskFor(from.ahead, j, head);
+    for (int64_t j = key; j < end; ++j) {
+      std::memcpy(
+          to + j * slot_bytes + head * head_bytes,
+          static_cast<const char*>(from.base) + (j * from.slot_stride + head * from.head_stride) * size,
+          static_cast<size_t>(from.dim * size));
+    }
+  }
+};
+
+void CopyRows(DType dtype, const KeyRun& from, void* to, int64_t slot_stride, int64_t head_stride) {
+  const int64_t size = SizeOf(dtype);
+  WalkRows(from, kKeyBlock,
+           CopyStep{from, static_cast<char*>(to), slot_stride * size, head_stride * size, size});
+}
+
+// Rounds to nearest even; NaN stays NaN, which plain integer rounding would carry into the exponent.
+HWY_INLINE hn::Vec<DU16> ToBf16(VF v) {
+  const DU du;
+  const auto bits = hn::BitCast(du, v);
+  const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1));
+  const auto rounded = hn::ShiftRight<16>(hn::Add(bits, hn::Add(odd, hn::Set(du, 0x7FFF))));
+  const auto is_nan = hn::RebindMask(du, hn::IsNaN(v));
+  return hn::TruncateTo(DU16(), hn::IfThenElse(is_nan, hn::Set(du, 0x7FC0), rounded));
+}
+
+HWY_INLINE void StoreN(VF v, DType dtype, int64_t count, void* out, int64_t at) {
+  const DF d;
+  if (dtype == DType::kF32) {
+    HWY_ALIGN float buffer[kN];
+    float* to = static_cast<float*>(out) + at;
+    if (count >= kN) return hn::StoreU(v, d, to);
+    hn::Store(v, d, buffer);
+    std::memcpy(to, buffer, static_cast<size_t>(count) * sizeof(float));
+    return;
+  }
+  HWY_ALIGN uint16_t buffer[kN];
+  if (dtype == DType::kBF16) {
+    hn::Store(ToBf16(v), DU16(), buffer);
+  } else {
+    const hn::Rebind<hwy::float16_t, DF> d16;
+    hn::Store(hn::DemoteTo(d16, v), d16, reinterpret_cast<hwy::float16_t*>(buffer));
+  }
+  std::memcpy(static_cast<uint16_t*>(out) + at, buffer,
+              static_cast<size_t>(Least(count, kN)) * sizeof(uint16_t));
+}
+
+void StoreRow(const float* row, DType dtype, int64_t dim, float factor, DType out_dtype, void* out) {
+  const DF d;
+  const VF f = hn::Set(d, factor);
+  for (int64_t x = 0; x < dim; x += kChunk) {
+    VF a = hn::Mul(f, hn::Load(d, row + x));
+    VF b = hn::Mul(f, hn::Load(d, row + x + kN));
+    if (dtype == DType::kBF16) {
+      HWY_ALIGN float natural[kChunk];
+      hn::StoreInterleaved2(a, b, d, natural);
+      a = hn::Load(d, natural);
+      b = hn::Load(d, natural + kN);
+    }
+    StoreN(a, out_dtype, dim - x, out, x);
+    if (x + kN < dim) StoreN(b, out_dtype, dim - x - kN, out, x + kN);
+  }
+}
+
+// --- many rows
+// ---------------------------------------------------------------------------------------------------
+
+template <class T>
+HWY_INLINE VF LoadNatural(const typename T::Raw* p, int64_t count) {
+  if (HWY_LIKELY(count >= kN)) return T::LoadN(p);
+  HWY_ALIGN typename T::Raw padded[kN] = {};
+  if (count > 0) std::memcpy(padded, p, static_cast<size_t>(count) * sizeof(*p));
+  return T::LoadN(padded);
+}
+
+template <class T>
+HWY_INLINE void WidenRowsOf(const KeyRun& k, float* out, int64_t ld) {
+  const DF d;
+  for (int64_t j = 0; j < k.keys; ++j) {
+    const auto* row = static_cast<const typename T::Raw*>(k.base) + j * k.slot_stride;
+    for (int64_t x = 0; x < ld; x += kN) hn::Store(LoadNatural<T>(row + x, k.dim - x), d, out + j * ld + x);
+  }
+}
+
+void WidenRows(DType dtype, const KeyRun& k, float* out, int64_t ld) {
+  if (dtype == DType::kBF16) return WidenRowsOf<BF16>(k, out, ld);
+  if (dtype == DType::kF16) return WidenRowsOf<F16>(k, out, ld);
+  WidenRowsOf<F32>(k, out, ld);
+}
+
+template <class T>
+HWY_INLINE void WidenPanelsOf(const KeyRun& v, float* out, int64_t panel_keys, int64_t first_key) {
+  const DF d;
+  for (int64_t j = 0; j < v.keys; ++j) {
+    const auto* row = static_cast<const typename T::Raw*>(v.base) + j * v.slot_stride;
+    float* to = out + (first_key + j) * kChunk;
+    for (int64_t x = 0; x < v.dim; x += kChunk, to += panel_keys * kChunk) {
+      hn::Store(LoadNatural<T>(row + x, v.dim - x), d, to);
+      hn::Store(LoadNatural<T>(row + x + kN, v.dim - x - kN), d, to + kN);
+    }
+  }
+}
+
+void WidenPanels(DType dtype, const KeyRun& v, float* out, int64_t panel_keys, int64_t first_key) {
+  if (dtype == DType::kBF16) return WidenPanelsOf<BF16>(v, out, panel_keys, first_key);
+  if (dtype == DType::kF16) return WidenPanelsOf<F16>(v, out, panel_keys, first_key);
+  WidenPanelsOf<F32>(v, out, panel_keys, first_key);
+}
+
+// kRows x one panel of two vectors: as many accumulators as the register file holds beside B and a broadcast.
+constexpr int kGemmRows = HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86 ? 12 : 6;
+
+template <int kRows>
+HWY_INLINE void GemmBlock(const float* a, int64_t a_row, int64_t a_col, const float* b, int64_t k, float* c,
+                          int64_t c_ld, bool accumulate) {
+  const DF d;
+  VF lo[kRows];
+  VF hi[kRows];
+  for (int i = 0; i < kRows; ++i) {
+    lo[i] = accumulate ? hn::LoadU(d, c + i * c_ld) : hn::Zero(d);
+    hi[i] = accumulate ? hn::LoadU(d, c + i * c_ld + kN) : hn::Zero(d);
+  }
+  for (int64_t x = 0; x < k; ++x) {
+    const VF b0 = hn::Load(d, b + x * kChunk);
+    const VF b1 = hn::Load(d, b + x * kChunk + kN);
+    for (int i = 0; i < kRows; ++i) {
+      const VF value = hn::Set(d, a[i * a_row + x * a_col]);
+      lo[i] = hn::MulAdd(value, b0, lo[i]);
+      hi[i] = hn::MulAdd(value, b1, hi[i]);
+    }
+  }
+  for (int i = 0; i < kRows; ++i) {
+    hn::StoreU(lo[i], d, c + i * c_ld);
+    hn::StoreU(hi[i], d, c + i * c_ld + kN);
+  }
+}
+
+template <int kRows>
+HWY_INLINE void GemmRest(int64_t rows, const float* a, int64_t a_row, int64_t a_col, const float* b,
+                         int64_t k, float* c, int64_t c_ld, bool accumulate) {
+  if constexpr (kRows > 0) {
+    if (rows == kRows) return GemmBlock<kRows>(a, a_row, a_col, b, k, c, c_ld, accumulate);
+    GemmRest<kRows - 1>(rows, a, a_row, a_col, b, k, c, c_ld, accumulate);
+  }
+}
+
+void Gemm(const float* a, int64_t a_row, int64_t a_col, const float* b, int64_t b_rows, int64_t m, int64_t n,
+          int64_t k, float* c, int64_t c_ld, bool accumulate) {
+  for (int64_t j = 0; j < n; j += kChunk, b += b_rows * kChunk) {
+    int64_t i = 0;
+    for (; i + kGemmRows <= m; i += kGemmRows) {
+      GemmBlock<kGemmRows>(a + i * a_row, a_row, a_col, b, k, c + i * c_ld + j, c_ld, accumulate);
+    }
+    GemmRest<kGemmRows - 1>(m - i, a + i * a_row, a_row, a_col, b, k, c + i * c_ld + j, c_ld, accumulate);
+  }
+}
+
+template <bool kCap, bool kAlibi, bool kEdge>
+HWY_INLINE void SoftmaxColumnsOf(float* scores, int64_t keys, int64_t rows, int64_t ld,
+                                 const RowWindow* windows, float softcap, RowState* states, float* factors) {
+  const DF d;
+  const VF cap = hn::Set(d, softcap);
+  const VF inverse_cap = hn::Set(d, kCap ? 1.0F / softcap : 0.0F);
+  const VF nothing = hn::Set(d, kMinusInf);
+  for (int64_t r = 0; r < rows; r += kN) {
+    HWY_ALIGN float begins[kN];
+    HWY_ALIGN float ends[kN];
+    HWY_ALIGN float slopes[kN];
+    HWY_ALIGN float distances[kN];
+    HWY_ALIGN float maxima[kN];
+    HWY_ALIGN float sums[kN];
+    const int64_t live = Least(kN, rows - r);
+    for (int64_t i = 0; i < kN; ++i) {
+      const int64_t row = i < live ? r + i : rows - 1;
+      begins[i] = static_cast<float>(windows[row].begin);
+      ends[i] = static_cast<float>(windows[row].end);
+      slopes[i] = windows[row].slope;
+      distances[i] = windows[row].distance;
+      maxima[i] = states[row].max;
+      sums[i] = states[row].sum;
+    }
+    const VF begin = hn::Load(d, begins);
+    const VF end = hn::Load(d, ends);
+    const VF slope = hn::Load(d, slopes);
+    const VF distance = hn::Load(d, distances);
+    const VF old_max = hn::Load(d, maxima);
+    VF max = old_max;
+    for (int64_t j = 0; j < keys; ++j) {
+      const VF at = hn::Set(d, static_cast<float>(j));
+      VF s = hn::Load(d, scores + j * ld + r);
+      s = Shape<kCap, kAlibi>(s, cap, inverse_cap, slope, hn::Add(distance, at));
+      if constexpr (kEdge) s = hn::IfThenElse(hn::And(hn::Ge(at, begin), hn::Lt(at, end)), s, nothing);
+      if constexpr (kCap || kAlibi || kEdge) hn::Store(s, d, scores + j * ld + r);
+      max = hn::Max(max, s);
+    }
+    // A row that has seen nothing yet keeps max = -inf: shifting by 0 instead keeps inf - inf out of the
+    // arithmetic, and its weights are exp(-inf) = 0.
+    const auto seen = hn::Gt(max, nothing);
+    const VF shift = hn::IfThenElseZero(seen, max);
+    VF sum = hn::Zero(d);
+    for (int64_t j = 0; j < keys; ++j) {
+      const VF p = Exp(hn::Sub(hn::Load(d, scores + j * ld + r), shift));
+      hn::Store(p, d, scores + j * ld + r);
+      sum = hn::Add(sum, p);
+    }
+    const VF factor = hn::IfThenElse(seen, Exp(hn::Sub(old_max, shift)), hn::Set(d, 1.0F));
+    hn::Store(factor, d, begins);
+    hn::Store(max, d, maxima);
+    hn::Store(hn::MulAdd(hn::Load(d, sums), factor, sum), d, sums);
+    for (int64_t i = 0; i < live; ++i) {
+      factors[r + i] = begins[i];
+      states[r + i] = {maxima[i], sums[i]};
+    }
+  }
+}
+
+template <bool kCap, bool kAlibi>
+HWY_INLINE void SoftmaxColumnsAt(bool edge, float* scores, int64_t keys, int64_t rows, int64_t ld,
+                                 const RowWindow* windows, float softcap, RowState* states, float* factors) {
+  if (edge)
+    return SoftmaxColumnsOf<kCap, kAlibi, true>(scores, keys, rows, ld, windows, softcap, states, factors);
+  SoftmaxColumnsOf<kCap, kAlibi, false>(scores, keys, rows, ld, windows, softcap, states, factors);
+}
+
+void SoftmaxColumns(float* scores, int64_t keys, int64_t rows, int64_t ld, const RowWindow* windows,
+                    bool edge, bool alibi, const ScoreRule& rule, RowState* states, float* factors) {
+  const float c = rule.softcap;
+  if (c > 0 && alibi)
+    return SoftmaxColumnsAt<true, true>(edge, scores, keys, rows, ld, windows, c, states, factors);
+  if (c > 0) return SoftmaxColumnsAt<true, false>(edge, scores, keys, rows, ld, windows, c, states, factors);
+  if (alibi) return SoftmaxColumnsAt<false, true>(edge, scores, keys, rows, ld, windows, c, states, factors);
+  SoftmaxColumnsAt<false, false>(edge, scores, keys, rows, ld, windows, c, states, factors);
+}
+
+constexpr SoftmaxKernels kTable = {
+    .isa = HWY_ARCH_X86 ? (HWY_TARGET == HWY_AVX2 ? Isa::kAvx2 : Isa::kAvx512) : Isa::kNeon,
+    .lanes = kChunk,
+    .pack_row = PackRow,
+    .qk = Qk,
+    .pv = Pv,
+    .softmax_row = SoftmaxRow,
+    .scale_row = ScaleRow,
+    .add_scaled_row = AddScaledRow,
+    .store_row = StoreRow,
+    .copy_rows = CopyRows,
+    .widen_rows = WidenRows,
+    .widen_panels = WidenPanels,
+    .gemm = Gemm,
+    .softmax_columns = SoftmaxColumns,
+};
+
+const SoftmaxKernels* Table() { return &kTable; }
+
+}  // namespace pagoda::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // a vector target
+
+#if HWY_ONCE
+namespace pagoda {
+
+const SoftmaxKernels* HighwaySoftmaxKernels(Isa isa) {
+#if HWY_ARCH_X86
+  if (isa == Isa::kAvx2) return N_AVX2::Table();
+  if (isa == Isa::kAvx512) return N_AVX3::Table();
+#elif HWY_ARCH_ARM
+  if (isa == Isa::kNeon) return N_NEON::Table();
+#endif
+  return nullptr;
+}
+
+}  // namespace pagoda
+#endif

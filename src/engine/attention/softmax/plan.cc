@@ -1,0 +1,43 @@
+#include "engine/attention/softmax/plan.h"
+
+#include <algorithm>
+
+namespace pagoda {
+
+int64_t QueriesPerBlock(const NormalBatch& batch, int64_t rows) {
+  return std::max<int64_t>(1, rows / batch.group);
+}
+
+std::vector<RowBlock> CutRows(const NormalBatch& batch, int64_t queries, int64_t heads) {
+  std::vector<RowBlock> blocks;
+  for (int64_t b = 0; b < batch.batch; ++b) {
+    for (int64_t a = 0; a < batch.q_len(b); a += queries) {
+      for (int64_t h = 0; h < batch.kv_heads; h += heads) {
+        blocks.push_back(
+            {b, a, std::min(queries, batch.q_len(b) - a), h, std::min(heads, batch.kv_heads - h)});
+      }
+    }
+  }
+  return blocks;
+}
+
+int64_t BytesOf(const NormalBatch& batch, const RowBlock& block, int64_t keys) {
+  return keys * block.heads * (batch.head_dim + batch.head_dim_v) * SizeOf(batch.kv.dtype);
+}
+
+int64_t VisibleBytes(const NormalBatch& batch, const RowBlock& block) {
+  const KeyRange keys = VisibleKeys(batch, block.sequence, block.first_query, block.queries);
+  return BytesOf(batch, block, keys.end - keys.begin);
+}
+
+int64_t TileEnd(int64_t at, int64_t step, int64_t end) { return std::min((at / step + 1) * step, end); }
+
+void AttendRange(RowWork& work, KeyRange keys, int64_t step, bool ask_ahead) {
+  for (int64_t at = keys.begin; at < keys.end;) {
+    const int64_t end = TileEnd(at, step, keys.end);
+    work.Attend({at, end}, {end, TileEnd(end, step, keys.end)}, ask_ahead);
+    at = end;
+  }
+}
+
+}  // namespace pagoda

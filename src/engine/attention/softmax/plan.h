@@ -1,0 +1,31 @@
+// Cutting a batch into work: pure functions of the batch (and, where they say so, the thread count).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/attention/softmax/rows.h"
+#include "engine/attention/variant.h"
+
+namespace pagoda {
+
+// Queries of one block so that its rows per kv head stay near `rows`; at least 1.
+int64_t QueriesPerBlock(const NormalBatch& batch, int64_t rows);
+
+// The blocks of all sequences: `queries` queries by `heads` kv heads each, in order. Blocks with no visible
+// key are there too: their output is zero.
+std::vector<RowBlock> CutRows(const NormalBatch& batch, int64_t queries, int64_t heads);
+
+// Bytes of K and V of `keys` keys for the block's kv heads.
+int64_t BytesOf(const NormalBatch& batch, const RowBlock& block, int64_t keys);
+// The same for all keys that the block sees.
+int64_t VisibleBytes(const NormalBatch& batch, const RowBlock& block);
+
+// `at` rounded up to a multiple of `step`, but not past `end`: where the tile that holds `at` ends.
+int64_t TileEnd(int64_t at, int64_t step, int64_t end);
+
+// Online softmax over `keys`, tile by tile, cut where `step` divides a key's position; with `ask_ahead` each
+// tile asks memory for what follows it.
+void AttendRange(RowWork& work, KeyRange keys, int64_t step, bool ask_ahead);
+
+}  // namespace pagoda

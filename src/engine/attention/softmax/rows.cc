@@ -1,0 +1,385 @@
+#include "engine/attention/softmax/rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace pagoda {
+namespace {
+
+constexpr float kMinusInf = -std::numeric_limits<float>::infinity();
+
+int64_t RoundUp(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+
+std::byte* At(void* base, int64_t elements, DType dtype) {
+  return static_cast<std::byte*>(base) + elements * SizeOf(dtype);
+}
+
+// The longest run from the first of `keys` on that lies in one page.
+KeyRun PageRun(const RowContext& context, int64_t sequence, KeyRange keys, int64_t head, int64_t heads,
+               bool value) {
+  const NormalBatch& batch = context.batch;
+  const PagedKvView& kv = context.kv;
+  const int64_t page = batch.page_ids[batch.page_begin[sequence] + keys.begin / kv.page_size];
+  const int64_t slot = keys.begin % kv.page_size;
+  KeyRun run;
+  run.keys = std::min(kv.page_size - slot, keys.end - keys.begin);
+  run.heads = heads;
+  run.slot_stride = value ? kv.v_slot_stride : kv.k_slot_stride;
+  run.head_stride = value ? kv.v_head_stride : kv.k_head_stride;
+  run.dim = value ? kv.head_dim_v : kv.head_dim;
+  run.base = At(
+      value ? kv.v : kv.k,
+      page * (value ? kv.v_page_stride : kv.k_page_stride) + slot * run.slot_stride + head * run.head_stride,
+      kv.dtype);
+  return run;
+}
+
+Prefetch AheadOf(const KeyRun& run, DType dtype) {
+  const int64_t size = SizeOf(dtype);
+  return {run.base, run.slot_stride * size, run.head_stride * size, run.dim * size, run.keys};
+}
+
+float F32At(const TensorView& view, int64_t i) {
+  return static_cast<const float*>(view.data)[i * view.strides[0]];
+}
+
+}  // namespace
+
+KeyRange VisibleKeys(const NormalBatch& batch, int64_t sequence, int64_t first_query, int64_t queries) {
+  const int64_t len = batch.kv_len[sequence];
+  const int64_t first = len - batch.q_len(sequence) + first_query;  // position of the first row
+  const int64_t last = first + queries - 1;
+  KeyRange keys{0, len};
+  if (batch.causal) keys.end = std::min(keys.end, last + 1);
+  if (batch.window_right >= 0) {
+    // Rows may stand before the first key, so a window is unbounded only from len + Lq on.
+    const int64_t right = std::min(batch.window_right, len + batch.q_len(sequence));
+    keys.end = std::min(keys.end, last + right + 1);
+  }
+  if (batch.window_left >= 0)
+    keys.begin = std::max<int64_t>(keys.begin, first - std::min(batch.window_left, len));
+  if (queries <= 0 || keys.empty()) return {};
+  return keys;
+}
+
+RowLayout::RowLayout(const NormalBatch& batch, const SoftmaxKernels& kernels, int64_t queries, int64_t heads,
+                     int64_t tile_keys)
+    : lanes_(kernels.lanes),
+      q_ld_(kernels.dim_pad(batch.head_dim)),
+      acc_ld_(kernels.dim_pad(batch.head_dim_v)),
+      tile_keys_(tile_keys) {
+  const int64_t rows = queries * batch.group;
+  const auto take = [this](int64_t bytes) {
+    const size_t at = bytes_;
+    bytes_ += static_cast<size_t>(RoundUp(bytes, 64));
+    return at;
+  };
+  constexpr int64_t kFloat = sizeof(float);
+  const int64_t padded_rows = RoundUp(rows, lanes_);
+  const bool many = rows > kFewRows;
+  // Fewer rows than planned for may fall under kFewRows, so scores are sized for either form.
+  scores_ = take(std::max(many ? tile_keys * padded_rows : 0,
+                          heads * std::min(rows, kFewRows) * RoundUp(tile_keys, lanes_)) *
+                 kFloat);
+  acc_ = take(heads * rows * acc_ld_ * kFloat);
+  states_ = take(heads * rows * static_cast<int64_t>(sizeof(RowState)));
+  sights_ = take(heads * rows * static_cast<int64_t>(sizeof(RowWork::Sight)));
+  windows_ = take(heads * rows * static_cast<int64_t>(sizeof(RowWindow)));
+  factors_ = take(padded_rows * kFloat);
+  k_tile_ = take(many ? tile_keys * q_ld_ * kFloat : 0);
+  v_tile_ = take(many ? tile_keys * acc_ld_ * kFloat : 0);
+  q_ = take(heads * padded_rows * q_ld_ * kFloat);
+}
+
+int64_t RowLayout::ScoreFloats(int64_t rows, int64_t heads, int64_t keys) const {
+  return heads * Scores(nullptr, rows, keys).head_stride;
+}
+
+ScoreMatrix RowLayout::Scores(float* data, int64_t rows, int64_t keys) const {
+  if (rows <= kFewRows) {
+    const int64_t ld = RoundUp(keys, lanes_);
+    return {data, ld, rows * ld};
+  }
+  const int64_t ld = RoundUp(rows, lanes_);
+  return {data, ld, keys * ld};
+}
+
+void CopyKeys(const RowContext& from, const RowContext& to, int64_t sequence, KeyRange keys) {
+  for (const bool value : {false, true}) {
+    for (int64_t key = keys.begin; key < keys.end;) {
+      const KeyRun source = PageRun(from, sequence, {key, keys.end}, 0, from.kv.kv_heads, value);
+      const KeyRun target = PageRun(to, sequence, {key, key + source.keys}, 0, from.kv.kv_heads, value);
+      from.kernels.copy_rows(from.kv.dtype, source, const_cast<void*>(target.base), target.slot_stride,
+                             target.head_stride);
+      key += source.keys;
+    }
+  }
+}
+
+RowContext MakeRowContext(const SoftmaxKernels& kernels, const NormalBatch& batch, const SoftmaxCall& call) {
+  RowContext context{kernels, batch, call, batch.kv};
+  context.kv.k = call.kv.k;
+  context.kv.v = call.kv.v;
+  return context;
+}
+
+RowWork::RowWork(const RowContext& context, const RowLayout& layout, const RowBlock& block,
+                 std::byte* scratch)
+    : context_(&context), layout_(&layout), block_(block), rows_(block.queries * context.batch.group) {
+  const auto floats = [scratch](size_t at) { return reinterpret_cast<float*>(scratch + at); };
+  q_ = floats(layout.q_);
+  scores_ = floats(layout.scores_);
+  acc_ = floats(layout.acc_);
+  states_ = reinterpret_cast<RowState*>(scratch + layout.states_);
+  sights_ = reinterpret_cast<Sight*>(scratch + layout.sights_);
+  windows_ = reinterpret_cast<RowWindow*>(scratch + layout.windows_);
+  factors_ = floats(layout.factors_);
+  k_tile_ = floats(layout.k_tile_);
+  v_tile_ = floats(layout.v_tile_);
+}
+
+RowWork RowWork::Start(const RowContext& context, const RowLayout& layout, const RowBlock& block,
+                       std::byte* scratch) {
+  RowWork work(context, layout, block, scratch);
+  const NormalBatch& batch = context.batch;
+  if (!work.few()) {
+    // Lanes past the last row are multiplied too; zeros keep stray denormals out of them.
+    std::fill_n(work.q_, block.heads * RoundUp(work.rows_, layout.lanes_) * layout.q_ld_, 0.0F);
+  }
+  const TensorView& q = context.call.q;
+  const TensorView& slopes = context.call.alibi_slopes;
+  const int64_t first_position = batch.kv_len[block.sequence] - batch.q_len(block.sequence);
+  for (int64_t h = 0; h < block.heads; ++h) {
+    for (int64_t i = 0; i < work.rows_; ++i) {
+      const int64_t query = block.first_query + i / batch.group;
+      const int64_t head = (block.first_head + h) * batch.group + i % batch.group;
+      work.PackQ(
+          h, i,
+          At(q.data, (batch.q_begin[block.sequence] + query) * q.strides[0] + head * q.strides[1], q.dtype));
+      const KeyRange sees = VisibleKeys(batch, block.sequence, query, 1);
+      work.sights_[h * work.rows_ + i] = {sees.begin, sees.end, first_position + query,
+                                          slopes.empty() ? 0.0F : F32At(slopes, head)};
+    }
+  }
+  std::fill_n(work.states_, work.state_rows(), RowState{kMinusInf, 0.0F});
+  std::fill_n(work.acc_, work.state_rows() * layout.acc_ld_, 0.0F);
+  return work;
+}
+
+void RowWork::PackQ(int64_t head, int64_t row, const void* from) {
+  const NormalBatch& batch = context_->batch;
+  const DType dtype = context_->call.q.dtype;
+  if (few()) {
+    context_->kernels.pack_row(from, dtype, batch.head_dim, batch.scale,
+                               q_ + (head * rows_ + row) * layout_->q_ld_);
+    return;
+  }
+  // Panels [rows / lanes][head_dim][lanes]; k_tile_ has room for one natural row and isn't in use yet.
+  const int64_t lanes = layout_->lanes_;
+  KeyRun one;
+  one.base = from;
+  one.keys = 1;
+  one.heads = 1;
+  one.dim = batch.head_dim;
+  context_->kernels.widen_rows(dtype, one, k_tile_, layout_->q_ld_);
+  float* panel = q_ + (head * RoundUp(rows_, lanes) + row / lanes * lanes) * layout_->q_ld_ + row % lanes;
+  for (int64_t d = 0; d < batch.head_dim; ++d) panel[d * lanes] = batch.scale * k_tile_[d];
+}
+
+KeyRun RowWork::RunOf(int64_t key, int64_t end, int64_t head, int64_t heads, bool value) const {
+  return PageRun(*context_, block_.sequence, {key, end}, block_.first_head + head, heads, value);
+}
+
+void RowWork::Attend(KeyRange keys, KeyRange next, bool ask_ahead) {
+  const ScoreMatrix scores = layout_->Scores(scores_, rows_, keys.end - keys.begin);
+  if (few()) {
+    Scores(keys, scores, ask_ahead);
+    Weights(keys, scores);
+    Values(keys, scores, ask_ahead ? next : KeyRange{});
+    return;
+  }
+  // Head by head: one head's scores and widened tiles stay in cache from step to step.
+  const bool edge = SetWindows(keys);
+  for (int64_t h = 0; h < block_.heads; ++h) {
+    ScoresOfHead(keys, h, scores.data, scores.ld);
+    WeightsOfHead(keys, h, edge, scores.data, scores.ld);
+    ValuesOfHead(keys, h, scores.data, scores.ld);
+  }
+}
+
+void RowWork::Scores(KeyRange keys, const ScoreMatrix& scores, bool ask_ahead) {
+  if (!few()) {
+    for (int64_t h = 0; h < block_.heads; ++h)
+      ScoresOfHead(keys, h, scores.data + h * scores.head_stride, scores.ld);
+    return;
+  }
+  const DType dtype = context_->kv.dtype;
+  for (int64_t key = keys.begin; key < keys.end;) {
+    KeyRun run = RunOf(key, keys.end, 0, block_.heads, false);
+    // V of these keys comes next, and its rows arrive while K is being multiplied.
+    if (ask_ahead) run.ahead = AheadOf(RunOf(key, keys.end, 0, block_.heads, true), dtype);
+    context_->kernels.qk(dtype, run, q_, rows_, layout_->q_ld_, scores.data + (key - keys.begin), scores.ld);
+    key += run.keys;
+  }
+}
+
+void RowWork::ScoresOfHead(KeyRange keys, int64_t head, float* scores, int64_t ld) {
+  const SoftmaxKernels& kernels = context_->kernels;
+  const int64_t dim = context_->batch.head_dim;
+  const float* q = q_ + head * RoundUp(rows_, layout_->lanes_) * layout_->q_ld_;
+  // Panels of q are head_dim deep but q_ld_ apart per row, so that few and many rows need the same room.
+  for (int64_t key = keys.begin; key < keys.end; key += layout_->tile_keys_) {
+    const int64_t end = std::min(key + layout_->tile_keys_, keys.end);
+    for (int64_t at = key; at < end;) {
+      const KeyRun run = RunOf(at, end, head, 1, false);
+      kernels.widen_rows(context_->kv.dtype, run, k_tile_ + (at - key) * layout_->q_ld_, layout_->q_ld_);
+      at += run.keys;
+    }
+    kernels.gemm(k_tile_, layout_->q_ld_, 1, q, layout_->q_ld_, end - key, ld, dim,
+                 scores + (key - keys.begin) * ld, ld, false);
+  }
+}
+
+bool RowWork::SetWindows(KeyRange keys) {
+  const int64_t n = keys.end - keys.begin;
+  bool edge = false;
+  for (int64_t i = 0; i < state_rows(); ++i) {
+    const Sight& sight = sights_[i];
+    RowWindow& window = windows_[i];
+    window.begin = static_cast<int32_t>(std::clamp<int64_t>(sight.begin - keys.begin, 0, n));
+    window.end = static_cast<int32_t>(std::clamp<int64_t>(sight.end - keys.begin, 0, n));
+    window.slope = sight.slope;
+    window.distance = static_cast<float>(keys.begin - sight.position);
+    edge = edge || window.begin > 0 || window.end < n;
+  }
+  return edge;
+}
+
+void RowWork::Weights(KeyRange keys, const ScoreMatrix& scores) {
+  const bool edge = SetWindows(keys);
+  if (!few()) {
+    for (int64_t h = 0; h < block_.heads; ++h)
+      WeightsOfHead(keys, h, edge, scores.data + h * scores.head_stride, scores.ld);
+    return;
+  }
+  const ScoreRule rule{context_->batch.softcap};
+  for (int64_t i = 0; i < state_rows(); ++i) {
+    const float factor = context_->kernels.softmax_row(scores.data + i * scores.ld, keys.end - keys.begin,
+                                                       windows_[i], rule, &states_[i]);
+    if (factor != 1.0F) context_->kernels.scale_row(acc_ + i * layout_->acc_ld_, layout_->acc_ld_, factor);
+  }
+}
+
+void RowWork::WeightsOfHead(KeyRange keys, int64_t head, bool edge, float* scores, int64_t ld) {
+  const ScoreRule rule{context_->batch.softcap};
+  context_->kernels.softmax_columns(scores, keys.end - keys.begin, rows_, ld, windows_ + head * rows_, edge,
+                                    !context_->call.alibi_slopes.empty(), rule, states_ + head * rows_,
+                                    factors_);
+  for (int64_t i = 0; i < rows_; ++i) {
+    if (factors_[i] != 1.0F) context_->kernels.scale_row(Acc(head, i), layout_->acc_ld_, factors_[i]);
+  }
+}
+
+void RowWork::Values(KeyRange keys, const ScoreMatrix& weights, KeyRange ask_for) {
+  if (!few()) {
+    for (int64_t h = 0; h < block_.heads; ++h)
+      ValuesOfHead(keys, h, weights.data + h * weights.head_stride, weights.ld);
+    return;
+  }
+  const DType dtype = context_->kv.dtype;
+  for (int64_t key = keys.begin; key < keys.end;) {
+    KeyRun run = RunOf(key, keys.end, 0, block_.heads, true);
+    const int64_t ahead = ask_for.begin + (key - keys.begin);
+    if (ahead < ask_for.end) run.ahead = AheadOf(RunOf(ahead, ask_for.end, 0, block_.heads, false), dtype);
+    context_->kernels.pv(dtype, run, weights.data + (key - keys.begin), rows_, weights.ld, acc_,
+                         layout_->acc_ld_);
+    key += run.keys;
+  }
+}
+
+void RowWork::ValuesOfHead(KeyRange keys, int64_t head, const float* weights, int64_t ld) {
+  const SoftmaxKernels& kernels = context_->kernels;
+  for (int64_t key = keys.begin; key < keys.end; key += layout_->tile_keys_) {
+    const int64_t end = std::min(key + layout_->tile_keys_, keys.end);
+    for (int64_t at = key; at < end;) {
+      const KeyRun run = RunOf(at, end, head, 1, true);
+      kernels.widen_panels(context_->kv.dtype, run, v_tile_, end - key, at - key);
+      at += run.keys;
+    }
+    kernels.gemm(weights + (key - keys.begin) * ld, 1, ld, v_tile_, end - key, rows_, layout_->acc_ld_,
+                 end - key, Acc(head, 0), layout_->acc_ld_, true);
+  }
+}
+
+float* RowWork::Acc(int64_t head, int64_t row) const {
+  return acc_ + (head * rows_ + row) * layout_->acc_ld_;
+}
+
+void RowWork::StoreOutput() const {
+  const NormalBatch& batch = context_->batch;
+  const SoftmaxCall& call = context_->call;
+  // With few rows the accumulators are in the order of the cache's dtype; GEMM leaves them in natural order.
+  const DType order = few() ? context_->kv.dtype : DType::kF32;
+  for (int64_t h = 0; h < block_.heads; ++h) {
+    for (int64_t i = 0; i < rows_; ++i) {
+      const int64_t row = batch.q_begin[block_.sequence] + block_.first_query + i / batch.group;
+      const int64_t head = (block_.first_head + h) * batch.group + i % batch.group;
+      auto [max, sum] = states_[h * rows_ + i];
+      float shrink = 1;
+      if (!call.sinks.empty()) {
+        const float sink = F32At(call.sinks, head);
+        const float top = std::max(max, sink);
+        if (top > kMinusInf) {
+          shrink = std::exp(max - top);
+          sum = sum * shrink + std::exp(sink - top);
+          max = top;
+        }
+      }
+      // A row that sees a key has a sum of at least 1, unless its scores were NaN: that must show.
+      const Sight& sight = sights_[h * rows_ + i];
+      const float nothing = sight.begin < sight.end ? std::numeric_limits<float>::quiet_NaN() : 0.0F;
+      const float factor = sum > 0 ? shrink / sum : nothing;
+      context_->kernels.store_row(
+          Acc(h, i), order, batch.head_dim_v, factor, call.out.dtype,
+          At(call.out.data, row * call.out.strides[0] + head * call.out.strides[1], call.out.dtype));
+      if (!call.lse.empty()) {
+        static_cast<float*>(call.lse.data)[row * call.lse.strides[0] + head * call.lse.strides[1]] =
+            sum > 0 ? max + std::log(sum) : kMinusInf;
+      }
+    }
+  }
+}
+
+void RowWork::StorePartial(float* partial) const {
+  const int64_t ld = layout_->partial_ld();
+  for (int64_t i = 0; i < state_rows(); ++i) {
+    float* to = partial + i * ld;
+    std::copy_n(acc_ + i * layout_->acc_ld_, layout_->acc_ld_, to);
+    to[layout_->acc_ld_] = states_[i].max;
+    to[layout_->acc_ld_ + 1] = states_[i].sum;
+  }
+}
+
+void RowWork::MergePartials(const float* partials, int64_t count, int64_t stride) {
+  const int64_t width = layout_->acc_ld_;
+  const SoftmaxKernels& kernels = context_->kernels;
+  for (int64_t i = 0; i < state_rows(); ++i) {
+    const float* own = partials + i * layout_->partial_ld();
+    float top = states_[i].max;
+    for (int64_t s = 0; s < count; ++s) top = std::max(top, own[s * stride + width]);
+    if (top == kMinusInf) continue;
+    const float keep = std::exp(states_[i].max - top);
+    if (keep != 1.0F) kernels.scale_row(acc_ + i * width, width, keep);
+    float sum = states_[i].sum * keep;
+    for (int64_t s = 0; s < count; ++s) {
+      const float weight = std::exp(own[s * stride + width] - top);
+      if (weight == 0.0F) continue;
+      sum += weight * own[s * stride + width + 1];
+      kernels.add_scaled_row(own + s * stride, width, weight, acc_ + i * width);
+    }
+    states_[i] = {top, sum};
+  }
+}
+
+}  // namespace pagoda

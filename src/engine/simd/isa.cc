@@ -1,0 +1,70 @@
+#include "engine/simd/isa.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstdlib>
+#include <vector>
+
+#include "pagoda/status.h"
+
+namespace pagoda {
+namespace {
+
+std::vector<Isa> Detect() {
+  std::vector<Isa> usable;
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("avx512cd")) {
+    usable.push_back(Isa::kAvx512);
+  }
+  // Every CPU with AVX2 and FMA also converts f16 (F16C); Highway's AVX2 target asks for all three.
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) usable.push_back(Isa::kAvx2);
+#elif defined(__aarch64__)
+  usable.push_back(Isa::kNeon);
+#endif
+  usable.push_back(Isa::kScalar);
+  return usable;
+}
+
+Isa Choose() {
+  const char* forced = std::getenv("PAGODA_ISA");
+  if (forced == nullptr || *forced == '\0') return UsableIsas().front();
+  std::vector<std::string_view> names;
+  for (const Isa isa : UsableIsas()) {
+    if (NameOf(isa) == forced) return isa;
+    names.push_back(NameOf(isa));
+  }
+  throw Error(ErrorCode::kInvalidArgument, "PAGODA_ISA",
+              fmt::format("= '{}' is not an instruction set that this machine runs; it runs {}", forced,
+                          fmt::join(names, ", ")));
+}
+
+}  // namespace
+
+std::string_view NameOf(Isa isa) {
+  switch (isa) {
+    case Isa::kScalar:
+      return "scalar";
+    case Isa::kAvx2:
+      return "avx2";
+    case Isa::kAvx512:
+      return "avx512";
+    case Isa::kNeon:
+      return "neon";
+  }
+  return "?";
+}
+
+std::span<const Isa> UsableIsas() {
+  static const std::vector<Isa> usable = Detect();
+  return usable;
+}
+
+Isa ActiveIsa() {
+  static const Isa active = Choose();
+  return active;
+}
+
+}  // namespace pagoda

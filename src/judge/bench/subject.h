@@ -1,4 +1,5 @@
-// What the judge measures, seen from the judge: arms that can be run n times, and nothing of what they compute.
+// What the judge measures, seen from the judge: arms that can be run n times, and nothing of what they
+// compute.
 #pragma once
 
 #include <cstdint>

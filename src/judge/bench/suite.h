@@ -13,7 +13,8 @@
 namespace pagoda::judge {
 
 // One attention problem of a suite. The name follows one grammar everywhere:
-//   b1_h16_kv8_s4096_bs64_hd128_bf16_decode, _q512 for a chunk of 512 queries, then what differs from defaults.
+//   b1_h16_kv8_s4096_bs64_hd128_bf16_decode, _q512 for a chunk of 512 queries, then what differs from
+//   defaults.
 struct CaseSpec {
   std::string name;
   std::string op = "softmax_paged_attention";
@@ -47,8 +48,8 @@ struct Suite {
 // The name that a spec's fields give by the grammar above.
 std::string CaseName(const CaseSpec& spec);
 
-// A built-in suite by name, or a TOML file by path. Throws Error naming file, line, column and key; an unknown name
-// gets "did you mean".
+// A built-in suite by name, or a TOML file by path. Throws Error naming file, line, column and key; an
+// unknown name gets "did you mean".
 Suite LoadSuite(std::string_view name_or_path);
 // Built-in suites, by name, in the order to list them.
 std::vector<std::string> SuiteNames();

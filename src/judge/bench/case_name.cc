@@ -1,0 +1,216 @@
+#include "judge/bench/case_name.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <string>
+
+#include "pagoda/status.h"
+
+namespace pagoda::judge {
+namespace {
+
+constexpr int64_t kMaxBatch = 65536;
+constexpr int64_t kMaxKeys = int64_t{1} << 30;
+constexpr int64_t kMaxHeads = 65536;
+constexpr int64_t kMaxHeadDim = 65536;
+constexpr std::array kFloatTypes = {DType::kF32, DType::kF16, DType::kBF16};
+
+// "4096", or "512x3-4096" where sequences differ.
+std::string LengthsText(const std::vector<int64_t>& lengths) {
+  const bool equal =
+      std::adjacent_find(lengths.begin(), lengths.end(), std::not_equal_to<>()) == lengths.end();
+  if (equal && !lengths.empty()) return fmt::format("{}", lengths.front());
+  std::string text;
+  for (auto run = lengths.begin(); run != lengths.end();) {
+    const auto end = std::find_if(run, lengths.end(), [&](int64_t n) { return n != *run; });
+    if (!text.empty()) text += '-';
+    text += fmt::format("{}", *run);
+    if (end - run > 1) text += fmt::format("x{}", end - run);
+    run = end;
+  }
+  return text;
+}
+
+std::string PhaseText(const std::vector<int64_t>& queries) {
+  const std::string rows = LengthsText(queries);
+  return rows == "1" ? "decode" : "q" + rows;
+}
+
+// Reads a name from left to right.
+class NameReader {
+ public:
+  explicit NameReader(std::string_view name) : name_(name), rest_(name) {}
+
+  [[noreturn]] void Fail(std::string_view expected) const {
+    throw Error(ErrorCode::kInvalidArgument, "case name",
+                fmt::format("'{}' has '{}' at character {}, where {} was expected", name_,
+                            rest_.substr(0, rest_.find('_', 1)), name_.size() - rest_.size() + 1, expected));
+  }
+
+  bool Skip(std::string_view text) {
+    if (!rest_.starts_with(text)) return false;
+    rest_.remove_prefix(text.size());
+    return true;
+  }
+  // Like Skip, but only a whole part: up to the next "_" or the end.
+  bool SkipPart(std::string_view part) {
+    if (rest_.substr(0, rest_.find('_', 1)) != part) return false;
+    rest_.remove_prefix(part.size());
+    return true;
+  }
+  void Expect(std::string_view text, std::string_view what) {
+    if (!Skip(text)) Fail(what);
+  }
+  int64_t Integer(std::string_view what, int64_t least, int64_t most) {
+    int64_t value = 0;
+    const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
+    if (error != std::errc() || value < least || value > most) {
+      Fail(fmt::format("{} in {}..{}", what, least, most));
+    }
+    rest_.remove_prefix(end - rest_.data());
+    return value;
+  }
+  double Real(std::string_view what) {
+    double value = 0;
+    const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
+    if (error != std::errc() || !std::isfinite(value)) Fail(what);
+    rest_.remove_prefix(end - rest_.data());
+    return value;
+  }
+  std::vector<int64_t> Lengths(std::string_view what, int64_t batch) {
+    std::vector<int64_t> lengths;
+    do {
+      const int64_t value = Integer(what, 1, kMaxKeys);
+      const int64_t times = Skip("x") ? Integer("a repeat count", 2, batch) : 1;
+      if (static_cast<int64_t>(lengths.size()) + times > batch) Fail(fmt::format("{} lengths in all", batch));
+      lengths.insert(lengths.end(), times, value);
+    } while (Skip("-"));
+    if (lengths.size() == 1) lengths.assign(batch, lengths.front());
+    if (static_cast<int64_t>(lengths.size()) != batch) Fail(fmt::format("{} lengths in all", batch));
+    return lengths;
+  }
+  DType FloatType() {
+    for (DType t : kFloatTypes) {
+      if (Skip(NameOf(t))) return t;
+    }
+    Fail("f32, f16 or bf16");
+  }
+  bool done() const { return rest_.empty(); }
+
+ private:
+  std::string_view name_, rest_;
+};
+
+void Require(bool holds, std::string_view field, std::string complaint) {
+  if (!holds) throw Error(ErrorCode::kInvalidArgument, field, complaint);
+}
+
+void RequireWithin(std::string_view field, int64_t value, int64_t least, int64_t most) {
+  Require(value >= least && value <= most, field, fmt::format("= {} is outside {}..{}", value, least, most));
+}
+
+}  // namespace
+
+std::string CaseName(const CaseSpec& spec) {
+  std::string name = fmt::format("b{}_h{}_kv{}_s{}_bs{}_hd{}_{}_{}", spec.contexts.size(), spec.q_heads,
+                                 spec.kv_heads, LengthsText(spec.contexts), spec.page_size, spec.head_dim,
+                                 NameOf(spec.dtype), PhaseText(spec.queries));
+  if (spec.head_dim_v != spec.head_dim) name += fmt::format("_dv{}", spec.head_dim_v);
+  if (spec.hnd) name += "_hnd";
+  if (spec.combined) name += "_combined";
+  if (spec.padded) name += "_padded";
+  if (spec.index64) name += "_i64";
+  if (!spec.causal) name += "_noncausal";
+  if (spec.window_left >= 0) name += fmt::format("_wl{}", spec.window_left);
+  if (spec.window_right >= 0) name += fmt::format("_wr{}", spec.window_right);
+  if (spec.softcap != 0) name += fmt::format("_cap{}", spec.softcap);
+  if (spec.alibi) name += "_alibi";
+  if (spec.sinks) name += "_sinks";
+  if (!spec.cold) name += "_warm";
+  return name;
+}
+
+CaseSpec ParseCaseName(std::string_view name) {
+  NameReader in(name);
+  CaseSpec spec;
+  in.Expect("b", "b<batch>");
+  const int64_t batch = in.Integer("a batch size", 1, kMaxBatch);
+  in.Expect("_h", "_h<query heads>");
+  spec.q_heads = in.Integer("a number of heads", 1, kMaxHeads);
+  in.Expect("_kv", "_kv<kv heads>");
+  spec.kv_heads = in.Integer("a number of heads", 1, kMaxHeads);
+  in.Expect("_s", "_s<context>");
+  spec.contexts = in.Lengths("a number of keys", batch);
+  in.Expect("_bs", "_bs<page size>");
+  spec.page_size = in.Integer("a page size", 1, kMaxKeys);
+  in.Expect("_hd", "_hd<head dim>");
+  spec.head_dim = spec.head_dim_v = in.Integer("a head dim", 1, kMaxHeadDim);
+  in.Expect("_", "_<dtype>");
+  spec.dtype = in.FloatType();
+  if (in.SkipPart("_decode")) {
+    spec.queries.assign(batch, 1);
+  } else {
+    in.Expect("_q", "_decode or _q<rows>");
+    spec.queries = in.Lengths("a number of query rows", batch);
+  }
+  if (in.Skip("_dv")) spec.head_dim_v = in.Integer("a head dim of V", 1, kMaxHeadDim);
+  spec.hnd = in.SkipPart("_hnd");
+  spec.combined = in.SkipPart("_combined");
+  spec.padded = in.SkipPart("_padded");
+  spec.index64 = in.SkipPart("_i64");
+  spec.causal = !in.SkipPart("_noncausal");
+  if (in.Skip("_wl")) spec.window_left = in.Integer("a window", 0, kMaxKeys);
+  if (in.Skip("_wr")) spec.window_right = in.Integer("a window", 0, kMaxKeys);
+  if (in.Skip("_cap")) spec.softcap = in.Real("a softcap");
+  spec.alibi = in.SkipPart("_alibi");
+  spec.sinks = in.SkipPart("_sinks");
+  spec.cold = !in.SkipPart("_warm");
+  if (!in.done()) {
+    in.Fail(
+        "one of _dv _hnd _combined _padded _i64 _noncausal _wl _wr _cap _alibi _sinks _warm, in this order,");
+  }
+  CheckCase(spec);
+  spec.name = CaseName(spec);
+  // Two spellings of one case would be two cases to a selection and to a resumed run.
+  Require(spec.name == name, "case name", fmt::format("'{}' is written '{}'", name, spec.name));
+  return spec;
+}
+
+void CheckCase(const CaseSpec& spec) {
+  Require(spec.op == "softmax_paged_attention", "op",
+          fmt::format("= '{}' can't be measured; 'softmax_paged_attention' can", spec.op));
+  RequireWithin("batch", static_cast<int64_t>(spec.contexts.size()), 1, kMaxBatch);
+  Require(spec.queries.size() == spec.contexts.size(), "queries",
+          fmt::format("has {} lengths for {} sequences", spec.queries.size(), spec.contexts.size()));
+  for (size_t i = 0; i < spec.contexts.size(); ++i) {
+    RequireWithin(fmt::format("context[{}]", i), spec.contexts[i], 1, kMaxKeys);
+    Require(spec.queries[i] >= 1 && spec.queries[i] <= spec.contexts[i], fmt::format("queries[{}]", i),
+            fmt::format("= {} is outside 1..{}, the keys of that sequence (queries are its last rows)",
+                        spec.queries[i], spec.contexts[i]));
+  }
+  RequireWithin("kv_heads", spec.kv_heads, 1, kMaxHeads);
+  RequireWithin("q_heads", spec.q_heads, 1, kMaxHeads);
+  Require(spec.q_heads % spec.kv_heads == 0, "q_heads",
+          fmt::format("= {} is not a multiple of kv_heads = {}", spec.q_heads, spec.kv_heads));
+  RequireWithin("head_dim", spec.head_dim, 1, kMaxHeadDim);
+  RequireWithin("head_dim_v", spec.head_dim_v, 1, kMaxHeadDim);
+  Require(!spec.combined || spec.head_dim_v == spec.head_dim, "head_dim_v",
+          fmt::format("= {} differs from head_dim = {}, which a combined K and V cache can't hold",
+                      spec.head_dim_v, spec.head_dim));
+  RequireWithin("page_size", spec.page_size, 1, kMaxKeys);
+  RequireWithin("window_left", spec.window_left, -1, kMaxKeys);
+  RequireWithin("window_right", spec.window_right, -1, kMaxKeys);
+  Require(IsFloat(spec.dtype), "dtype", fmt::format("= {} is not f32, f16 or bf16", NameOf(spec.dtype)));
+  for (const auto& [field, value] :
+       {std::pair{"softcap", spec.softcap}, {"atol", spec.atol}, {"rtol", spec.rtol}}) {
+    Require(std::isfinite(value) && value >= 0, field, fmt::format("= {} is not a number from 0 up", value));
+  }
+  Require(std::isfinite(spec.weight) && spec.weight > 0, "weight",
+          fmt::format("= {} is not a number above 0", spec.weight));
+}
+
+}  // namespace pagoda::judge

@@ -1,0 +1,26 @@
+// Case names: one grammar, both ways.
+#pragma once
+
+#include <string_view>
+
+#include "judge/bench/suite.h"
+
+namespace pagoda::judge {
+
+// The spec whose CaseName() is `name`, everything that a name doesn't hold (tolerances, weight) at its
+// default.
+//   name    = b<batch> _h<query heads> _kv<kv heads> _s<lengths> _bs<page size> _hd<head dim> _<dtype>
+//   _<phase> <part>* lengths = <keys>, or <keys>x<times> and <keys> joined by "-" where sequences differ:
+//   s512x3-4096 phase   = decode, q<rows>, or rows as lengths where sequences differ: q1x3-512 part    = in
+//   this order, only where it differs from the default: _dv<head dim of V> _hnd _combined _padded
+//             _i64 _noncausal _wl<keys> _wr<keys> _cap<softcap> _alibi _sinks _warm
+// Throws Error(case name) for anything else, a number out of range and a spelling that CaseName() would not
+// give.
+CaseSpec ParseCaseName(std::string_view name);
+
+// Throws Error naming the field whose value no kernel could be asked for: lengths below 1, more queries than
+// keys, q_heads not a multiple of kv_heads, a window below -1, a softcap or tolerance that is negative or not
+// finite.
+void CheckCase(const CaseSpec& spec);
+
+}  // namespace pagoda::judge

@@ -1,0 +1,11 @@
+# cmake -DOUT=file.cc -DFILES="a.toml;b.toml" -P embed_suites.cmake: the files as string literals, in this order.
+set(text "// Made from suites/*.toml by the build.\n#include \"judge/bench/builtin_suites.h\"\n\n")
+string(APPEND text "namespace pagoda::judge {\n\nstd::span<const BuiltinSuite> BuiltinSuites() {\n")
+string(APPEND text "  static constexpr BuiltinSuite kSuites[] = {\n")
+foreach(file ${FILES})
+  get_filename_component(name ${file} NAME_WE)
+  file(READ ${file} content)
+  string(APPEND text "      {\"${name}\", R\"pagoda_suite(${content})pagoda_suite\"},\n")
+endforeach()
+string(APPEND text "  };\n  return kSuites;\n}\n\n}  // namespace pagoda::judge\n")
+file(WRITE ${OUT} "${text}")

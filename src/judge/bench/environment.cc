@@ -1,0 +1,52 @@
+#include "judge/bench/environment.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace pagoda::judge {
+namespace {
+
+std::optional<std::string> Busy(const EnvironmentSample& span, const EnvironmentLimits& limits) {
+  if (span.steal > limits.steal) {
+    return fmt::format("the hypervisor took {:.1f}% of the CPU time (limit {:.1f}%)", 100 * span.steal,
+                       100 * limits.steal);
+  }
+  if (span.other_busy > limits.other_busy) {
+    return fmt::format("other processes kept {:.0f}% of the CPUs busy (limit {:.0f}%)", 100 * span.other_busy,
+                       100 * limits.other_busy);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> Contamination(const EnvironmentSample& before, const EnvironmentSample& after,
+                                         double elapsed_s, int threads, const EnvironmentLimits& limits) {
+  if (auto busy = Busy(after, limits)) return busy;
+  const double most = std::max(limits.least_switches, limits.switches_per_s * elapsed_s * threads);
+  if (static_cast<double>(after.involuntary_switches) > most) {
+    return fmt::format("the launch was preempted {} times in {:.1f} s (limit {:.0f})",
+                       after.involuntary_switches, elapsed_s, most);
+  }
+  if (before.throttle_events >= 0 && after.throttle_events > before.throttle_events) {
+    return fmt::format("the CPU was throttled {} times", after.throttle_events - before.throttle_events);
+  }
+  return std::nullopt;
+}
+
+Fitness WaitUntilFit(const std::function<EnvironmentSample()>& sample,
+                     const std::function<bool(double seconds)>& sleep, double span_s, double wait_s,
+                     const EnvironmentLimits& limits) {
+  Fitness fitness;
+  sample();  // what lies before says nothing about now
+  while (true) {
+    if (!sleep(span_s)) return fitness;
+    fitness.sample = sample();
+    fitness.unfit = Busy(fitness.sample, limits);
+    if (!fitness.unfit || fitness.waited_s >= wait_s) return fitness;
+    fitness.waited_s += span_s;
+  }
+}
+
+}  // namespace pagoda::judge

@@ -1,0 +1,36 @@
+// Is the machine fit to time on, and was it during a launch?
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "judge/record/record.h"
+
+namespace pagoda::judge {
+
+// What a launch may suffer. The launch is the sample, so these only keep out what would make it an outlier.
+struct EnvironmentLimits {
+  double steal = 0.05;          // of CPU time over the launch
+  double other_busy = 0.15;     // of all CPUs over the launch
+  double switches_per_s = 100;  // involuntary context switches of the process, per thread
+  double least_switches = 50;   // not a breach below this many in all
+};
+
+// The breached limit in one sentence with its value, or nothing. `after` covers the launch.
+std::optional<std::string> Contamination(const EnvironmentSample& before, const EnvironmentSample& after,
+                                         double elapsed_s, int threads, const EnvironmentLimits& limits);
+
+struct Fitness {
+  std::optional<std::string> unfit;  // why, after waiting; nothing: fit
+  double waited_s = 0;
+  EnvironmentSample sample;  // the last one
+};
+
+// Samples spans of `span_s` until one is within the limits, for up to `wait_s`. `sample` covers the span
+// since its last call; `sleep` takes seconds and returns false when the user asked to stop.
+Fitness WaitUntilFit(const std::function<EnvironmentSample()>& sample,
+                     const std::function<bool(double seconds)>& sleep, double span_s, double wait_s,
+                     const EnvironmentLimits& limits);
+
+}  // namespace pagoda::judge

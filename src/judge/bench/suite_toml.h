@@ -1,0 +1,38 @@
+// The text of a suite to a Suite.
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+
+#include "judge/bench/suite.h"
+
+namespace pagoda::judge {
+
+// A suite is a TOML file:
+//   name = "llm"                 required
+//   about = "one line"
+//   variants = ["gather", ...]   default: all; the first is the baseline unless `baseline` says else
+//   baseline = "gather"
+//   [defaults]                   any key of a case but `name`
+//   [[case]]                     a case, or a grid: a list is an axis, and every combination is a case
+// Keys of a case, each with what it is when absent. The axes vary in this order, the last one fastest:
+//   op = "softmax_paged_attention"
+//   batch = 1                    sequences
+//   phase = "decode"             or "q512": that many query rows of each sequence
+//   heads = "16/8"               query heads / kv heads; required
+//   context = 4096               keys of each sequence, the queries included
+//   head_dim = 128, head_dim_v = head_dim, page_size = 16, dtype = "bf16"
+//   layout = "NHD" or "HND", table = "csr" or "padded", index = "i32" or "i64"
+//   window_left = -1, window_right = -1, softcap = 0
+//   cache = "cold" or "warm"
+// Not axes:
+//   contexts, queries            instead of context and phase: a length for each sequence of one batch
+//   combined = false, causal = true, alibi = false, sinks = false
+//   atol, rtol                   absent: the gate's own for the dtype
+//   weight = 1                   of each case in the overall mean
+//   name                         [A-Za-z0-9_.-], of a single case whose name by the grammar would be too long
+// Throws Error with the field "FILE:LINE:COLUMN: case[0].context".
+Suite ParseSuite(std::string_view text, std::string_view file);
+Suite ReadSuiteFile(const std::filesystem::path& path);
+
+}  // namespace pagoda::judge

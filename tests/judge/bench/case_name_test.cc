@@ -1,0 +1,178 @@
+#include "judge/bench/case_name.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <random>
+
+#include "pagoda/status.h"
+
+namespace pagoda::judge {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::string RefusalOf(std::string_view name) {
+  try {
+    ParseCaseName(name);
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::kInvalidArgument);
+    return e.what();
+  }
+  return "accepted";
+}
+
+TEST(CaseName, GivesTheNamesOfTheDesign) {
+  CaseSpec spec;
+  spec.contexts = {4096};
+  spec.queries = {1};
+  spec.q_heads = 16;
+  spec.kv_heads = 8;
+  spec.page_size = 64;
+  EXPECT_EQ(CaseName(spec), "b1_h16_kv8_s4096_bs64_hd128_bf16_decode");
+  spec.queries = {512};
+  EXPECT_EQ(CaseName(spec), "b1_h16_kv8_s4096_bs64_hd128_bf16_q512");
+  spec.hnd = spec.padded = true;
+  spec.cold = false;
+  spec.head_dim_v = 64;
+  EXPECT_EQ(CaseName(spec), "b1_h16_kv8_s4096_bs64_hd128_bf16_q512_dv64_hnd_padded_warm");
+}
+
+TEST(CaseName, ShortensRunsOfEqualLengths) {
+  CaseSpec spec;
+  spec.contexts = {512, 512, 512, 4096};
+  spec.queries = {1, 1, 1, 512};
+  EXPECT_EQ(CaseName(spec), "b4_h1_kv1_s512x3-4096_bs16_hd128_bf16_q1x3-512");
+  spec.contexts = {512, 512, 512, 512};
+  EXPECT_EQ(CaseName(spec), "b4_h1_kv1_s512_bs16_hd128_bf16_q1x3-512");
+}
+
+TEST(ParseCaseName, ReadsEveryPart) {
+  const CaseSpec s = ParseCaseName(
+      "b3_h12_kv4_s7-100x2_bs1_hd80_f16_q2-1x2_dv40_hnd_padded_i64_noncausal_wl5_wr0_cap30.5_alibi_sinks_"
+      "warm");
+  EXPECT_THAT(s.contexts, ElementsAre(7, 100, 100));
+  EXPECT_THAT(s.queries, ElementsAre(2, 1, 1));
+  EXPECT_EQ(s.q_heads, 12);
+  EXPECT_EQ(s.kv_heads, 4);
+  EXPECT_EQ(s.page_size, 1);
+  EXPECT_EQ(s.head_dim, 80);
+  EXPECT_EQ(s.head_dim_v, 40);
+  EXPECT_EQ(s.dtype, DType::kF16);
+  EXPECT_TRUE(s.hnd && s.padded && s.index64 && s.alibi && s.sinks);
+  EXPECT_FALSE(s.combined || s.causal || s.cold);
+  EXPECT_EQ(s.window_left, 5);
+  EXPECT_EQ(s.window_right, 0);
+  EXPECT_EQ(s.softcap, 30.5);
+}
+
+TEST(ParseCaseName, IsTheInverseOfCaseName) {
+  const uint32_t seed = std::random_device{}();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  std::mt19937 random(seed);
+  const auto draw = [&](int64_t least, int64_t most) {
+    return std::uniform_int_distribution<int64_t>(least, most)(random);
+  };
+  for (int i = 0; i < 2000; ++i) {
+    CaseSpec s;
+    const int64_t batch = draw(1, 6);
+    for (int64_t b = 0; b < batch; ++b) {
+      s.contexts.push_back(draw(1, 3) * 100);
+      s.queries.push_back(draw(1, 3));
+    }
+    s.kv_heads = draw(1, 8);
+    s.q_heads = s.kv_heads * draw(1, 16);
+    s.page_size = draw(1, 300);
+    s.head_dim = s.head_dim_v = draw(1, 576);
+    s.dtype = std::array{DType::kF32, DType::kF16, DType::kBF16}[draw(0, 2)];
+    s.combined = draw(0, 1) == 1;
+    if (!s.combined) s.head_dim_v = draw(1, 576);
+    s.hnd = draw(0, 1) == 1;
+    s.padded = draw(0, 1) == 1;
+    s.index64 = draw(0, 1) == 1;
+    s.causal = draw(0, 1) == 1;
+    s.window_left = draw(-1, 2);
+    s.window_right = draw(-1, 2);
+    s.softcap = static_cast<double>(draw(0, 5)) / 3;
+    s.alibi = draw(0, 1) == 1;
+    s.sinks = draw(0, 1) == 1;
+    s.cold = draw(0, 1) == 1;
+    const std::string name = CaseName(s);
+    SCOPED_TRACE(name);
+    const CaseSpec back = ParseCaseName(name);
+    EXPECT_EQ(back.name, name);
+    EXPECT_EQ(back.contexts, s.contexts);
+    EXPECT_EQ(back.queries, s.queries);
+    EXPECT_EQ(back.softcap, s.softcap);
+    EXPECT_EQ(back.window_left, s.window_left);
+    EXPECT_EQ(CaseName(back), name);
+  }
+}
+
+TEST(ParseCaseName, NamesTheCharacterAndWhatWasExpected) {
+  EXPECT_THAT(RefusalOf("b1_h16_kv8_s4096_bs64_hd128_int8_decode"),
+              AllOf(HasSubstr("'int8' at character 29"), HasSubstr("f32, f16 or bf16")));
+  EXPECT_THAT(RefusalOf("b1_h16_kv8_s4096_bs64_hd128_bf16"), HasSubstr("_decode or _q<rows>"));
+  EXPECT_THAT(RefusalOf("h16_kv8"), HasSubstr("b<batch>"));
+  EXPECT_THAT(RefusalOf(""), HasSubstr("b<batch>"));
+}
+
+TEST(ParseCaseName, RefusesWhatIsNotOneCase) {
+  const std::string good = "b2_h4_kv2_s64_bs16_hd64_bf16_decode";
+  ASSERT_EQ(RefusalOf(good), "accepted");
+  EXPECT_THAT(RefusalOf(good + "_warm_hnd"), HasSubstr("in this order"));
+  EXPECT_THAT(RefusalOf(good + "_hndx"), HasSubstr("_hnd"));
+  EXPECT_THAT(RefusalOf(good + "_"), HasSubstr("expected"));
+  EXPECT_THAT(RefusalOf("b0_h4_kv2_s64_bs16_hd64_bf16_decode"), HasSubstr("1.."));
+  EXPECT_THAT(RefusalOf("b-2_h4_kv2_s64_bs16_hd64_bf16_decode"), HasSubstr("1.."));
+  EXPECT_THAT(RefusalOf("b99999999999999999999_h4_kv2_s64_bs16_hd64_bf16_decode"), HasSubstr("1.."));
+  EXPECT_THAT(RefusalOf("b2_h4_kv2_s64x9999999_bs16_hd64_bf16_decode"), HasSubstr("repeat count in 2..2"));
+  EXPECT_THAT(RefusalOf("b2_h4_kv2_s1-2-3_bs16_hd64_bf16_decode"), HasSubstr("2 lengths"));
+  EXPECT_THAT(RefusalOf("b2_h5_kv2_s64_bs16_hd64_bf16_decode"), HasSubstr("not a multiple of kv_heads"));
+  EXPECT_THAT(RefusalOf("b2_h4_kv2_s64_bs16_hd64_bf16_q65"), HasSubstr("queries[0] = 65"));
+  EXPECT_THAT(RefusalOf("b2_h4_kv2_s64_bs16_hd64_bf16_decode_capnan"), HasSubstr("softcap"));
+  EXPECT_THAT(RefusalOf("b2_h4_kv2_s64_bs16_hd64_bf16_decode_cap-1"), HasSubstr("softcap = -1"));
+  EXPECT_THAT(RefusalOf("b2_h4_kv2_s64_bs16_hd64_bf16_decode_dv32_combined"), HasSubstr("head_dim_v = 32"));
+}
+
+TEST(ParseCaseName, RefusesASecondSpellingOfACase) {
+  EXPECT_THAT(RefusalOf("b2_h4_kv2_s64x2_bs16_hd64_bf16_decode"),
+              HasSubstr("is written 'b2_h4_kv2_s64_bs16_hd64_bf16_decode'"));
+  EXPECT_THAT(RefusalOf("b2_h4_kv2_s064_bs16_hd64_bf16_decode"), HasSubstr("is written"));
+  EXPECT_THAT(RefusalOf("b2_h4_kv2_s64_bs16_hd64_bf16_q1"), HasSubstr("is written"));
+  EXPECT_THAT(RefusalOf("b2_h4_kv2_s64_bs16_hd64_bf16_decode_dv64"), HasSubstr("is written"));
+  EXPECT_THAT(RefusalOf("b2_h4_kv2_s64_bs16_hd64_bf16_decode_cap0"), HasSubstr("is written"));
+}
+
+TEST(CheckCase, NamesTheField) {
+  CaseSpec spec = ParseCaseName("b1_h4_kv2_s64_bs16_hd64_bf16_decode");
+  const auto field_of = [](const CaseSpec& s) {
+    try {
+      CheckCase(s);
+    } catch (const Error& e) {
+      return e.field();
+    }
+    return std::string();
+  };
+  EXPECT_EQ(field_of(spec), "");
+  CaseSpec bad = spec;
+  bad.weight = 0;
+  EXPECT_EQ(field_of(bad), "weight");
+  bad = spec;
+  bad.rtol = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(field_of(bad), "rtol");
+  bad = spec;
+  bad.window_right = -2;
+  EXPECT_EQ(field_of(bad), "window_right");
+  bad = spec;
+  bad.queries.clear();
+  EXPECT_EQ(field_of(bad), "queries");
+  bad = spec;
+  bad.op = "hstu_attention";
+  EXPECT_EQ(field_of(bad), "op");
+}
+
+}  // namespace
+}  // namespace pagoda::judge

@@ -1,0 +1,305 @@
+#include "judge/bench/suite.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "judge/bench/case_name.h"
+#include "judge/bench/suite_toml.h"
+#include "pagoda/status.h"
+
+namespace pagoda::judge {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::SizeIs;
+using testing::StartsWith;
+
+std::vector<std::string> NamesOf(const Suite& suite) {
+  std::vector<std::string> names;
+  for (const CaseSpec& c : suite.cases) names.push_back(c.name);
+  return names;
+}
+
+std::string RefusalOf(std::string_view text) {
+  try {
+    ParseSuite(text, "x.toml");
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::kInvalidArgument);
+    return e.what();
+  }
+  return "accepted";
+}
+
+// A good suite with one line put into its case.
+std::string WithLine(const std::string& line) {
+  return "name = \"s\"\n[[case]]\nheads = \"4/2\"\ncontext = 64\n" + line + "\n";
+}
+
+TEST(BuiltinSuites, ComeInTheirOrder) {
+  EXPECT_THAT(SuiteNames(), ElementsAre("seed-paged-attention", "llm", "smoke"));
+  for (const std::string& name : SuiteNames()) EXPECT_EQ(LoadSuite(name).name, name);
+}
+
+TEST(BuiltinSuites, SeedHoldsTheTenCasesOfTheDocument) {
+  const Suite suite = LoadSuite("seed-paged-attention");
+  EXPECT_THAT(NamesOf(suite), ElementsAre("b1_h16_kv1_s128_bs128_hd128_bf16_decode",   //
+                                          "b1_h16_kv1_s512_bs128_hd128_bf16_decode",   //
+                                          "b1_h32_kv8_s128_bs128_hd128_f16_decode",    //
+                                          "b4_h32_kv8_s512_bs128_hd128_f16_decode",    //
+                                          "b1_h32_kv8_s4096_bs128_hd128_f16_decode",   //
+                                          "b1_h32_kv8_s6144_bs128_hd128_f16_decode",   //
+                                          "b1_h32_kv8_s8192_bs128_hd128_f16_decode",   //
+                                          "b1_h32_kv8_s16384_bs128_hd128_f16_decode",  //
+                                          "b2_h32_kv8_s4096_bs128_hd128_f16_decode",   //
+                                          "b2_h32_kv8_s8192_bs128_hd128_f16_decode"));
+  EXPECT_EQ(suite.baseline, "paged_attention_unroll");
+  EXPECT_THAT(suite.variants,
+              testing::UnorderedElementsAre("gather", "spmd_paged_attention", "spmd_paged_attention_highperf",
+                                            "paged_attention_unroll", "paged_attention_unroll_4dims"));
+}
+
+TEST(BuiltinSuites, LlmHoldsEveryCombinationOfTheIssue) {
+  const Suite suite = LoadSuite("llm");
+  std::vector<std::string> wanted;
+  for (const char* batch : {"b1", "b8"}) {
+    for (const char* heads : {"h16_kv8", "h32_kv8", "h32_kv4", "h16_kv1"}) {
+      for (const char* context : {"512", "4096", "16384"}) {
+        wanted.push_back(std::string(batch) + "_" + heads + "_s" + context + "_bs64_hd128_bf16_decode");
+      }
+    }
+  }
+  for (const char* heads : {"h16_kv8", "h32_kv8", "h32_kv4", "h16_kv1"}) {
+    for (const char* context : {"512", "4096"}) {
+      wanted.push_back(std::string("b1_") + heads + "_s" + context + "_bs64_hd128_bf16_q512");
+    }
+  }
+  EXPECT_EQ(NamesOf(suite), wanted);
+  EXPECT_EQ(suite.variants.front(), "gather");
+}
+
+TEST(BuiltinSuites, EveryCaseNameReadsBack) {
+  for (const std::string& name : SuiteNames()) {
+    for (const CaseSpec& c : LoadSuite(name).cases) EXPECT_EQ(CaseName(ParseCaseName(c.name)), c.name);
+  }
+}
+
+TEST(LoadSuite, AnUnknownNameGetsDidYouMean) {
+  try {
+    LoadSuite("smok");
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_THAT(e.what(),
+                AllOf(HasSubstr("'smok'"), HasSubstr("did you mean \"smoke\"?"), HasSubstr(".toml")));
+  }
+}
+
+TEST(LoadSuite, ReadsAFileByPathAndNamesItInErrors) {
+  const std::string path = testing::TempDir() + "bench_suite_test.toml";
+  std::ofstream(path) << WithLine("contxt = 1");
+  try {
+    LoadSuite(path);
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_THAT(e.what(), StartsWith(path + ":5:10: case[0].contxt is no known key"));
+    EXPECT_THAT(e.what(), HasSubstr("did you mean \"context\"?"));
+  }
+  std::ofstream(path) << WithLine("");
+  EXPECT_THAT(LoadSuite(path).cases, SizeIs(1));
+  std::ofstream(path) << std::string((16 << 20) + 1, '#');
+  EXPECT_THROW(LoadSuite(path), Error);
+  std::remove(path.c_str());
+  EXPECT_THROW(LoadSuite(path), Error);
+  EXPECT_THROW(LoadSuite(testing::TempDir()), Error);
+}
+
+TEST(ParseSuite, ReadsEveryKeyOfACase) {
+  const Suite suite = ParseSuite(R"(
+name = "all"
+about = "everything"
+variants = ["a", "b"]
+baseline = "b"
+[[case]]
+name = "mine"
+op = "softmax_paged_attention"
+contexts = [100, 200]
+queries = [3, 1]
+heads = "12/4"
+head_dim = 80
+head_dim_v = 40
+page_size = 7
+dtype = "f32"
+layout = "HND"
+combined = false
+table = "padded"
+index = "i64"
+causal = false
+window_left = 5
+window_right = 6
+softcap = 30
+alibi = true
+sinks = true
+cache = "warm"
+weight = 2.5
+atol = 1e-6
+rtol = 1e-7
+)",
+                                 "x.toml");
+  EXPECT_EQ(suite.about, "everything");
+  EXPECT_EQ(suite.baseline, "b");
+  ASSERT_THAT(suite.cases, SizeIs(1));
+  const CaseSpec& c = suite.cases[0];
+  EXPECT_EQ(c.name, "mine");
+  EXPECT_EQ(
+      CaseName(c),
+      "b2_h12_kv4_s100-200_bs7_hd80_f32_q3-1_dv40_hnd_padded_i64_noncausal_wl5_wr6_cap30_alibi_sinks_warm");
+  EXPECT_EQ(c.weight, 2.5);
+  EXPECT_EQ(c.atol, 1e-6);
+  EXPECT_EQ(c.rtol, 1e-7);
+}
+
+TEST(ParseSuite, DefaultsApplyWhereACaseSaysNothing) {
+  const Suite suite = ParseSuite(R"(
+name = "s"
+[defaults]
+heads = "4/2"
+head_dim = 64
+phase = "q2"
+[[case]]
+context = 10
+[[case]]
+context = 10
+phase = "decode"
+head_dim = 32
+[[case]]
+context = 11
+batch = 3
+)",
+                                 "x.toml");
+  EXPECT_THAT(NamesOf(suite),
+              ElementsAre("b1_h4_kv2_s10_bs16_hd64_bf16_q2", "b1_h4_kv2_s10_bs16_hd32_bf16_decode",
+                          "b3_h4_kv2_s11_bs16_hd64_bf16_q2"));
+}
+
+TEST(ParseSuite, AListIsAnAxisAndEveryCombinationACase) {
+  const Suite suite = ParseSuite(R"(
+name = "s"
+[[case]]
+context = [10, 20]
+dtype = ["bf16", "f32"]
+heads = ["4/2", "2/2"]
+head_dim = 8
+)",
+                                 "x.toml");
+  EXPECT_THAT(NamesOf(suite),
+              ElementsAre("b1_h4_kv2_s10_bs16_hd8_bf16_decode", "b1_h4_kv2_s10_bs16_hd8_f32_decode",
+                          "b1_h4_kv2_s20_bs16_hd8_bf16_decode", "b1_h4_kv2_s20_bs16_hd8_f32_decode",
+                          "b1_h2_kv2_s10_bs16_hd8_bf16_decode", "b1_h2_kv2_s10_bs16_hd8_f32_decode",
+                          "b1_h2_kv2_s20_bs16_hd8_bf16_decode", "b1_h2_kv2_s20_bs16_hd8_f32_decode"));
+}
+
+TEST(ParseSuite, ListsOfLengthsStandBeforeADefaultLength) {
+  const Suite suite = ParseSuite(R"(
+name = "s"
+[defaults]
+heads = "1/1"
+context = 9
+queries = [1, 2]
+[[case]]
+contexts = [3, 4]
+[[case]]
+phase = ["decode", "q2"]
+batch = 2
+)",
+                                 "x.toml");
+  EXPECT_THAT(NamesOf(suite), ElementsAre("b2_h1_kv1_s3-4_bs16_hd128_bf16_q1-2",  //
+                                          "b2_h1_kv1_s9_bs16_hd128_bf16_decode",  //
+                                          "b2_h1_kv1_s9_bs16_hd128_bf16_q2"));
+}
+
+TEST(ParseSuite, ErrorsNameFileLineColumnAndKey) {
+  EXPECT_THAT(RefusalOf(WithLine("")), "accepted");
+  EXPECT_THAT(RefusalOf(WithLine("dtype = \"fp16\"")),
+              AllOf(StartsWith("x.toml:5:9: case[0].dtype = \"fp16\" must be one of bf16, f16, f32"),
+                    HasSubstr("did you mean \"f16\"?")));
+  EXPECT_THAT(RefusalOf(WithLine("page_size = \"16\"")),
+              AllOf(StartsWith("x.toml:5:13: case[0].page_size = "), HasSubstr("is not an integer")));
+  EXPECT_THAT(RefusalOf(WithLine("page_size = 16.0")),
+              HasSubstr("case[0].page_size = 16.0 is not an integer"));
+  EXPECT_THAT(RefusalOf(WithLine("causal = 1")), HasSubstr("case[0].causal = 1 is not true or false"));
+  EXPECT_THAT(RefusalOf(WithLine("softcap = \"x\"")),
+              AllOf(HasSubstr("case[0].softcap = "), HasSubstr("is not a number")));
+  EXPECT_THAT(RefusalOf(WithLine("phase = \"prefill\"")), HasSubstr("\"decode\" or a number of query rows"));
+  EXPECT_THAT(RefusalOf(WithLine("phase = \"q5x\"")), HasSubstr("\"q5x\""));
+  EXPECT_THAT(RefusalOf(WithLine("phase = \"q0\"")), HasSubstr("\"q0\""));
+  EXPECT_THAT(RefusalOf(WithLine("phase = \"q65\"")),
+              StartsWith("x.toml:2:1: case[0].queries[0] = 65 is outside 1..64"));
+  EXPECT_THAT(RefusalOf(WithLine("batch = 0")), StartsWith("x.toml:5:9: case[0].batch = 0 is outside"));
+  EXPECT_THAT(RefusalOf(WithLine("queries = [1, 2]\nbatch = 3")),
+              HasSubstr("case[0].queries has 2 lengths for a batch of 3"));
+  EXPECT_THAT(RefusalOf(WithLine("phase = []")), HasSubstr("case[0].phase is an empty list"));
+  EXPECT_THAT(RefusalOf(WithLine("name = \"a/b\"")), HasSubstr("case[0].name must be"));
+  EXPECT_THAT(RefusalOf(WithLine("name = \"b1_h4_kv2_s65_bs16_hd128_bf16_decode\"")),
+              HasSubstr("this is b1_h4_kv2_s64"));
+  EXPECT_THAT(RefusalOf(WithLine("queries = [1]\nphase = \"decode\"")),
+              HasSubstr("case[0].queries and phase exclude each other"));
+  EXPECT_THAT(RefusalOf(WithLine("contexts = []")), HasSubstr("case[0].contexts"));
+  EXPECT_THAT(RefusalOf(WithLine("dtype = [\"f16\", \"f32\"]\nname = \"n\"")),
+              HasSubstr("case[0].name can't name all 2 cases"));
+  EXPECT_THAT(RefusalOf(WithLine("causal = [true]")),
+              HasSubstr("case[0].causal = an array is not true or false"));
+  EXPECT_THAT(RefusalOf(WithLine("weight = 0")), HasSubstr("case[0].weight = 0"));
+  EXPECT_THAT(RefusalOf(WithLine("weight = nan")), HasSubstr("case[0].weight"));
+  EXPECT_THAT(RefusalOf(WithLine("op = \"hstu_attention\"")), HasSubstr("case[0].op"));
+  EXPECT_THAT(RefusalOf(WithLine("window_left = -2")), HasSubstr("case[0].window_left = -2"));
+  EXPECT_THAT(RefusalOf(WithLine("combined = true\nhead_dim_v = 4")), HasSubstr("case[0].head_dim_v = 4"));
+}
+
+TEST(ParseSuite, RefusesHostileText) {
+  EXPECT_THAT(RefusalOf(""), HasSubstr("name is missing"));
+  EXPECT_THAT(RefusalOf("name = "), StartsWith("x.toml:1:"));
+  EXPECT_THAT(RefusalOf("name = \"s\"\nname = \"t\""), StartsWith("x.toml:"));
+  EXPECT_THAT(RefusalOf(std::string("name = \"\0\"", 10)), StartsWith("x.toml:"));
+  EXPECT_THAT(RefusalOf("name = \"\xff\""), StartsWith("x.toml:"));
+  EXPECT_THAT(RefusalOf("x = " + std::string(100000, '[')), StartsWith("x.toml:"));
+  EXPECT_THAT(RefusalOf("name = 3"), HasSubstr("name = 3 is not a string"));
+  EXPECT_THAT(RefusalOf("name = \"s\""), HasSubstr("case is missing"));
+  EXPECT_THAT(RefusalOf("name = \"s\"\ncase = 1"), HasSubstr("case = 1 is not an array of tables"));
+  EXPECT_THAT(RefusalOf("name = \"s\"\ncase = [1]"), HasSubstr("case[0] = 1 is not a table"));
+  EXPECT_THAT(RefusalOf("name = \"s\"\ncase = []"), HasSubstr("case is missing"));
+  EXPECT_THAT(RefusalOf("name = \"s\"\ndefaults = 1\n[[case]]"), HasSubstr("defaults = 1 is not a table"));
+  EXPECT_THAT(RefusalOf("name = \"s\"\nvariants = [\"a\", \"a\"]"), HasSubstr("variants holds \"a\" twice"));
+  EXPECT_THAT(RefusalOf("name = \"s\"\nvariants = [\"gather\"]\nbaseline = \"gathre\""),
+              AllOf(StartsWith("x.toml:3:12: baseline"), HasSubstr("did you mean \"gather\"?")));
+  EXPECT_THAT(RefusalOf("name = \"s\"\n[[case]]\nheads = \"4/2\""),
+              StartsWith("x.toml:2:1: case[0].context is missing"));
+  EXPECT_THAT(RefusalOf("name = \"s\"\n[[case]]\ncontext = 4"), HasSubstr("case[0].heads is missing"));
+  for (const char* heads : {"4", "4/", "/2", "4/2/1", "a/b", "4 / 2", ""}) {
+    EXPECT_THAT(RefusalOf("name = \"s\"\n[[case]]\ncontext = 4\nheads = \"" + std::string(heads) + "\""),
+                HasSubstr("query heads / kv heads"))
+        << heads;
+  }
+  EXPECT_THAT(RefusalOf("name = \"s\"\n[[case]]\ncontext = 4\nheads = \"5/2\""),
+              HasSubstr("q_heads = 5 is not a multiple"));
+  EXPECT_THAT(RefusalOf("name = \"s\"\n[[case]]\ncontext = 4\nheads = \"1/99999999999999999999\""),
+              HasSubstr("heads"));
+  EXPECT_THAT(RefusalOf(WithLine("[[case]]\nheads = \"4/2\"\ncontext = 64")), HasSubstr("is there already"));
+  EXPECT_THAT(RefusalOf("name = \"s\"\n[defaults]\nname = \"n\"\n[[case]]\ncontext = 4"),
+              HasSubstr("can't be a default"));
+}
+
+TEST(ParseSuite, RefusesAGridThatIsTooLarge) {
+  std::string list = "[1";
+  for (int i = 2; i <= 100; ++i) list += ", " + std::to_string(i);
+  list += "]";
+  EXPECT_THAT(
+      RefusalOf("name = \"s\"\n[[case]]\nheads = \"1/1\"\ncontext = " + list + "\npage_size = " + list),
+      HasSubstr("more than 4096 cases"));
+}
+
+}  // namespace
+}  // namespace pagoda::judge

@@ -12,6 +12,7 @@
 // sequences, ragged batches. Loses: contexts of a page or two, where a plain walk needs neither the second
 // launch nor the partial results (docs/performance.md).
 #include <algorithm>
+#include <tuple>
 
 #include "engine/attention/softmax/plan.h"
 #include "engine/attention/softmax/rows.h"
@@ -123,8 +124,13 @@ std::unique_ptr<SoftmaxPlanImpl> Plan(const NormalBatch& batch, int threads) {
     }
   }
   // The longest items first, so that the last one to start is a short one.
-  std::stable_sort(plan->items.begin(), plan->items.end(), [](const Item& a, const Item& b) {
-    return (a.keys.end - a.keys.begin) * a.block.queries > (b.keys.end - b.keys.begin) * b.block.queries;
+  const auto work_of = [](const Item& item) {
+    return (item.keys.end - item.keys.begin) * item.block.queries;
+  };
+  std::sort(plan->items.begin(), plan->items.end(), [&](const Item& a, const Item& b) {
+    if (work_of(a) != work_of(b)) return work_of(a) > work_of(b);
+    return std::tie(a.block.sequence, a.block.first_query, a.keys.begin, a.block.first_head) <
+           std::tie(b.block.sequence, b.block.first_query, b.keys.begin, b.block.first_head);
   });
   plan->partial_bytes = static_cast<size_t>((partials * static_cast<int64_t>(sizeof(float)) + 63) / 64 * 64);
   plan->workspace_bytes = plan->partial_bytes + static_cast<size_t>(threads) * plan->layout.bytes();

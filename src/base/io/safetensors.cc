@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "base/checked_math.h"
@@ -236,8 +237,8 @@ SafetensorsFile SafetensorsFile::Parse(std::span<const std::byte> bytes, std::st
       placed.push_back(ReadTensor(name, field, data, data_begin));
     }
   }
-  std::stable_sort(placed.begin(), placed.end(), [](const Placed& a, const Placed& b) {
-    return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
+  std::sort(placed.begin(), placed.end(), [](const Placed& a, const Placed& b) {
+    return std::tie(a.begin, a.end, a.tensor.name) < std::tie(b.begin, b.end, b.tensor.name);
   });
   CheckCover(placed, source, static_cast<int64_t>(data.size()), data_begin);
   file.tensors_.reserve(placed.size());
@@ -263,8 +264,10 @@ void WriteSafetensors(const std::filesystem::path& path, std::span<const Safeten
   CheckWritable(tensors);
   std::vector<const SafetensorsTensor*> order;
   for (const SafetensorsTensor& t : tensors) order.push_back(&t);
-  std::stable_sort(order.begin(), order.end(),
-                   [](const auto* a, const auto* b) { return SizeOf(a->type) > SizeOf(b->type); });
+  std::sort(order.begin(), order.end(), [](const SafetensorsTensor* a, const SafetensorsTensor* b) {
+    const int64_t size_a = SizeOf(a->type), size_b = SizeOf(b->type);
+    return size_a != size_b ? size_a > size_b : a < b;  // among equals, as given
+  });
 
   const std::string header = HeaderOf(order, metadata);
   std::array<std::byte, kLengthBytes> length{};

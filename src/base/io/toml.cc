@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <sstream>
+#include <tuple>
 #include <utility>
 
 #include "base/io/mapped_file.h"
@@ -124,8 +125,9 @@ std::vector<std::string> TomlTable::Keys() const {
   for (const auto& [key, node] : Access::Of(*this)) {
     found.emplace_back(key.source().begin, std::string(key.str()));
   }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.first, a.second) < std::tie(b.first, b.second);
+  });
   std::vector<std::string> keys;
   keys.reserve(found.size());
   for (auto& [position, key] : found) keys.push_back(std::move(key));

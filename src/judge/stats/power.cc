@@ -97,10 +97,22 @@ double MinimumDetectableEffect(double sigma, int launches, double delta_star, do
 }
 
 int LaunchesFor(double sigma, double effect, double delta_star, double alpha, int least) {
-  for (int launches = std::max(least, LeastLaunches(alpha)); launches <= kMostLaunches; ++launches) {
-    if (MinimumDetectableEffect(sigma, launches, delta_star, alpha) <= effect) return launches;
+  const auto sees = [&](int launches) {
+    return MinimumDetectableEffect(sigma, launches, delta_star, alpha) <= effect;
+  };
+  int low = std::max(least, LeastLaunches(alpha));
+  int high = kMostLaunches;
+  if (low > high || !sees(high)) return 0;
+  // The effect falls with every launch, so halving finds the first that is small enough.
+  while (low < high) {
+    const int middle = low + (high - low) / 2;
+    if (sees(middle)) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
   }
-  return 0;
+  return low;
 }
 
 }  // namespace pagoda::judge

@@ -2,11 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "judge/record/record.h"
+#include "judge/stats/modes.h"
 #include "judge/stats/ranks.h"
 
 namespace pagoda::judge {
@@ -26,7 +27,7 @@ Verdict Mirrored(Verdict verdict);
 
 // Why a verdict is INVALID or INCONCLUSIVE: always exactly one.
 enum class Reason : uint8_t {
-  kNone,  // WIN, LOSS, TIE and MIXED
+  kNone,  // WIN, LOSS, TIE, and MIXED, which has its cases in `why`
   // INVALID
   kGateFailed,        // a gate run before the timing failed
   kTimedOutputWrong,  // the output of a timed call failed its check
@@ -35,6 +36,7 @@ enum class Reason : uint8_t {
   // INCONCLUSIVE, in the order in which they are looked for
   kUnsupported,   // skipped: the variant or the baseline doesn't compute the case
   kMissing,       // no usable launch
+  kNotGated,      // nothing has proven both variants right: no gate run, no check of a timed output
   kNoNullArm,     // nothing says how far two copies of the same code lie apart
   kContaminated,  // too many launches left out because the machine was busy
   kBimodal,       // launches fall into two groups that would get different verdicts
@@ -61,8 +63,7 @@ std::string_view NameOf(Statistic statistic);  // "typical", "floor"
 // Everything about one contrast on one case (or over all cases) by one clock. theta = ln(t_variant /
 // t_baseline), so below 0 is faster; ratios are exp(-theta) = t_baseline / t_variant, so above 1 is faster.
 // Intervals are at 95% and unadjusted. Without a usable launch every number is NaN; with too few for the
-// level an interval is
-// [-inf, inf] in theta and [0, inf] as a ratio.
+// level an interval is [-inf, inf] in theta and [0, inf] as a ratio.
 struct Outcome {
   Verdict verdict = Verdict::kInconclusive;
   bool strong = false;  // WIN or LOSS whose whole interval is past delta_star
@@ -73,8 +74,10 @@ struct Outcome {
   Estimate speedup;          // by the run's statistic
   Estimate theta;            // the same in ln
   Estimate theta_tie;        // the 90% interval that a TIE is decided by
-  Estimate speedup_typical;  // both statistics are reported
+  Estimate speedup_typical;  // both statistics are reported, whichever is chosen
   Estimate speedup_floor;
+  Estimate theta_typical;  // the same two in ln
+  Estimate theta_floor;
   double p = 1;           // exact, two-sided
   double p_adjusted = 1;  // Holm, over cases x contrasts of the family
   double sigma = 0;       // standard deviation of the launch values, in ln
@@ -85,6 +88,8 @@ struct Outcome {
   double nu = 0;          // the null interval's largest |endpoint|, in ln
   double delta = 0;       // in ln
   double delta_star = 0;  // max(delta, nu)
+
+  std::optional<Modes> modes;  // two groups of launches, whether or not they matter to the verdict
 
   int launches_planned = 0;
   int launches_used = 0;
@@ -113,14 +118,23 @@ struct RuleInput {
   int planned = 0;        // launches
   int left_out = 0;       // contaminated
   double coarseness = 0;  // clock resolution / epoch, the largest over both arms and all launches
-  double alpha =
-      0.05;  // the family's level divided by its size; for the MDE and the launches that it would take
+  double alpha = 0.05;    // the family's level over its size: for the MDE and the launches that it would take
 };
 
-// Numbers of an outcome (all but the verdict and p_adjusted), then, once Holm has set p_adjusted, the
-// verdict: first match of the rule in docs/verdict.md. Decide looks at no sample, so a replay with other
-// p-values is cheap.
+// The numbers of an outcome: all but the verdict and p_adjusted. Throws Error(sample) when the four vectors
+// don't fit each other.
 Outcome Measure(const ContrastSample& sample, const RuleInput& input);
+// The verdict, once Holm has set p_adjusted. First match:
+//   INCONCLUSIVE  no usable launch; no null arm; contaminated; launches bimodal; clock too coarse; typical
+//   and floor
+//                 of opposite sign, both significantly
+//   WIN           upper < 0, p_adjusted < 0.05 and theta <= -delta_star; strong if upper <= -delta_star
+//   LOSS          its mirror image
+//   TIE           the 90% interval lies inside +-delta
+//   INCONCLUSIVE  inside the null's bias; too few launches; underpowered
+// INVALID comes before all of these and is set by Settle.
 void Decide(Outcome& outcome, const RuleInput& input);
+// Overrides whatever the numbers say.
+void Settle(Outcome& outcome, Verdict verdict, Reason reason, std::string why, std::string next);
 
 }  // namespace pagoda::judge

@@ -7,54 +7,12 @@
 
 #include "judge/record/record.h"
 #include "judge/verdict/case.h"
+#include "judge/verdict/contrast.h"
+#include "judge/verdict/figures.h"
+#include "judge/verdict/ranking.h"
 #include "judge/verdict/recommend.h"
 
 namespace pagoda::judge {
-
-struct Counts {
-  int win = 0, loss = 0, tie = 0, inconclusive = 0, invalid = 0;
-  int missing = 0;  // of the inconclusive ones: skipped or without a usable launch
-};
-
-// One variant against one baseline. overall.speedup is the weighted geometric mean over the cases with its
-// interval; overall.verdict may be MIXED.
-struct Contrast {
-  std::string variant;
-  std::string baseline;
-  std::vector<CaseVerdict> cases;  // every case of the manifest, in its order
-  Outcome overall;                 // device time
-  Outcome overall_host;
-  Counts counts;  // device time
-  Counts counts_host;
-};
-
-// Who is ahead on one case, by device time.
-struct CaseRanking {
-  std::string case_name;
-  std::vector<std::string> order;    // measured variants, fastest first
-  std::vector<std::string> winners;  // those that no other beats, fastest first
-  std::string leader;                // order[0]; empty when nothing was measured
-  std::string runner_up;             // order[1]
-  Outcome lead;                      // leader against runner-up
-};
-
-// Absolute figures of one variant on one case. Times are medians over launches of each launch's median, in
-// microseconds of one call; NaN without a usable launch.
-struct Figures {
-  std::string case_name;
-  std::string variant;
-  double device_us = 0;
-  double device_floor_us = 0;  // of each launch's Q10
-  double host_us = 0;
-  double gb_per_s = 0;  // least bytes / device time
-  double gflop_per_s = 0;
-  double bound_us = 0;  // roofline: the larger of bytes / bandwidth and FLOPs / peak; 0: no ceiling known
-  double roofline_fraction = 0;  // bound / device time, 0..1; 0: no ceiling known
-  bool memory_bound = true;      // which of the two is the larger
-  bool suspect = false;          // faster than the bound: measured wrong, or the bound is
-  double max_abs_error = 0;      // over gate runs and timed outputs
-  bool bitwise = false;          // every gate run was bitwise repeatable
-};
 
 // The null arm on one case.
 struct NullFigures {
@@ -68,6 +26,7 @@ struct NullFigures {
 struct Difference {
   std::string case_name;  // empty: overall
   std::string variant;
+  std::string baseline;  // the run's, or the runner-up when the variant is the leader
   Verdict device = Verdict::kInconclusive;
   Verdict host = Verdict::kInconclusive;
 };
@@ -85,7 +44,7 @@ struct LaunchCounts {
   int used = 0;
   int left_out = 0;   // contaminated without a clean attempt after
   int rerun = 0;      // contaminated attempts that a later one replaced
-  int failed = 0;     // gate failed, hung or crashed
+  int failed = 0;     // hung or crashed, and no usable attempt
   int never_run = 0;  // no record
 };
 
@@ -98,12 +57,13 @@ struct RunVerdict {
   std::string why;
   std::string next;
 
-  std::vector<std::string> winners;  // variants that no other beats overall, fastest first
+  // Variants that no other beats overall, fastest first. Only those are ranked that are right everywhere and
+  // measured on the most cases.
+  std::vector<std::string> winners;
   std::string leader;
   std::string runner_up;
-  Estimate lead;  // t_runner_up / t_leader over all cases
-  std::optional<Contrast>
-      top;  // variant: leader, baseline: runner-up; nothing with fewer than two measured variants
+  Estimate lead;                // t_runner_up / t_leader over all cases
+  std::optional<Contrast> top;  // variant: leader, baseline: runner-up; nothing with fewer than two to rank
 
   std::string baseline;
   std::vector<Contrast> contrasts;  // every other variant against the baseline, in the manifest's order
@@ -129,9 +89,9 @@ struct RunVerdict {
   Recommendation recommendation;
 };
 
-// The whole judgement. Pure: the same records always give the same verdict. Throws Error(manifest.…) when the
-// manifest contradicts itself, and Error(records[i].…) when a record names a case that the manifest doesn't
-// have.
+// The whole judgement. Pure: the same records always give the same verdict. Throws Error(manifest.FIELD) when
+// the manifest contradicts itself, and Error(records.launches[i].FIELD) or Error(records.gates[i].FIELD) when
+// a record does not belong to it.
 RunVerdict Judge(const Manifest& manifest, const Records& records);
 
 }  // namespace pagoda::judge

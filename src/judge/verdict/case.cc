@@ -1,0 +1,225 @@
+#include "judge/verdict/case.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
+#include <utility>
+
+#include "judge/stats/power.h"
+#include "pagoda/status.h"
+
+namespace pagoda::judge {
+namespace {
+
+constexpr double kLevel = 0.95;
+constexpr double kTieLevel = 0.90;
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr Estimate kNothing{kNaN, kNaN, kNaN};
+
+// Two clock readings bound an epoch, so this keeps their error at a fifth of delta or less.
+constexpr double kCoarsestPartOfDelta = 0.1;
+// Above it the launches that are left are no longer a fair part of the run.
+constexpr double kMostLeftOut = 1.0 / 3;
+
+Estimate AsRatio(const Estimate& theta) {
+  return {std::exp(-theta.value), std::exp(-theta.high), std::exp(-theta.low)};
+}
+
+void RequireFit(const ContrastSample& sample) {
+  const size_t used = sample.typical.size();
+  const bool null_fits = sample.null_typical.empty() || sample.null_typical.size() == used;
+  if (sample.floor.size() != used || sample.null_floor.size() != sample.null_typical.size() || !null_fits) {
+    throw Error(
+        ErrorCode::kInvalidArgument, "sample",
+        fmt::format("has {} typical, {} floor, {} null typical and {} null floor values: one each per launch",
+                    used, sample.floor.size(), sample.null_typical.size(), sample.null_floor.size()));
+  }
+}
+
+std::string Percent(double theta) { return fmt::format("{:.2g}%", 100 * std::expm1(std::abs(theta))); }
+
+std::string Times(const Estimate& ratio) {
+  return fmt::format("{:.3f}x [{:.3f}, {:.3f}]", ratio.value, ratio.low, ratio.high);
+}
+
+std::string RunAgain(int launches) { return fmt::format("Run again with --launches {}.", launches); }
+
+void Inconclude(Outcome& outcome, Reason reason, std::string why, std::string next) {
+  Settle(outcome, Verdict::kInconclusive, reason, std::move(why), std::move(next));
+}
+
+bool Contaminated(const RuleInput& input, int used) {
+  return input.left_out > 0 &&
+         (input.left_out > kMostLeftOut * input.planned || used < LeastLaunches(input.alpha));
+}
+
+// Two groups of launches matter where they tell different stories: one is past delta_star, and the other
+// isn't even half of delta to the same side. A half and not the whole, so that two groups on either side of
+// delta by a hair, both of them faster, still make a WIN.
+bool ModesDisagree(const Outcome& outcome) {
+  if (!outcome.modes) return false;
+  const auto contradict = [&outcome](double past, double other) {
+    return past >= outcome.delta_star && other < 0.5 * outcome.delta;
+  };
+  const double low = outcome.modes->low;
+  const double high = outcome.modes->high;
+  return contradict(high, low) || contradict(-low, -high);
+}
+
+// On code that is the same, the two estimates have opposite signs half of the time by chance alone: only
+// signs that the intervals bear out contradict each other.
+bool StatisticsDisagree(const Outcome& outcome) {
+  const Estimate& a = outcome.theta_typical;
+  const Estimate& b = outcome.theta_floor;
+  return (a.high < 0 && b.low > 0) || (a.low > 0 && b.high < 0);
+}
+
+bool SettledBeforeTheEffect(Outcome& outcome, const RuleInput& input) {
+  const int used = outcome.launches_used;
+  if (Contaminated(input, used)) {
+    Inconclude(outcome, Reason::kContaminated,
+               fmt::format("{} of {} launches were left out because the machine was busy", input.left_out,
+                           input.planned),
+               "Stop what else runs on the machine (`pagoda machine` lists it) and run again.");
+  } else if (used == 0) {
+    Inconclude(outcome, Reason::kMissing, "there is no usable launch", "Finish the run with --resume.");
+  } else if (!(outcome.nu >= 0)) {
+    Inconclude(outcome, Reason::kNoNullArm,
+               "no null arm was timed, so nothing says how far two copies of the same code lie apart",
+               "Run again with the null arm.");
+  } else if (ModesDisagree(outcome)) {
+    const Modes& modes = *outcome.modes;
+    Inconclude(
+        outcome, Reason::kBimodal,
+        fmt::format("launches fall into two groups: {:.3f}x in {} of them, {:.3f}x in {}",
+                    std::exp(-modes.low), modes.low_count, std::exp(-modes.high), modes.high_count),
+        "Find what changes between launches (placement, huge pages, frequency); more launches won't tell.");
+  } else if (input.coarseness > kCoarsestPartOfDelta * input.delta) {
+    Inconclude(outcome, Reason::kClockTooCoarse,
+               fmt::format("one tick of the clock is {:.2g}% of an epoch", 100 * input.coarseness),
+               "Use longer epochs or a larger case.");
+  } else if (StatisticsDisagree(outcome)) {
+    Inconclude(outcome, Reason::kStatisticsDisagree,
+               fmt::format("the typical time says {}, the floor says {}", Times(outcome.speedup_typical),
+                           Times(outcome.speedup_floor)),
+               "Look at the samples: one variant has the better best case, the other the better usual case.");
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// The launches after which the question would be settled, were the estimate and the spreads to stay as they
+// are; 0 when no practical number is enough.
+int LaunchesToSettle(const Outcome& outcome, double alpha) {
+  const int more = outcome.launches_used + 1;
+  const double effect = std::abs(outcome.theta.value);
+  if (effect >= outcome.delta) {
+    return LaunchesFor(std::max(outcome.sigma, outcome.null_sigma), effect, 0, alpha, more);
+  }
+  return LaunchesFor(outcome.sigma, outcome.delta - effect, 0, 1 - kTieLevel, more);
+}
+
+void ExplainNoVerdict(Outcome& outcome, double alpha) {
+  const double effect = std::abs(outcome.theta.value);
+  const bool significant = outcome.p_adjusted < kAlpha && (outcome.theta.high < 0 || outcome.theta.low > 0);
+  const int least = LeastLaunches(alpha);
+  if (outcome.launches_used < least) {
+    outcome.launches_needed = least;
+    Inconclude(
+        outcome, Reason::kTooFewLaunches,
+        fmt::format("{} launches can't reach significance after adjustment, whatever the effect; {} can",
+                    outcome.launches_used, least),
+        RunAgain(least));
+    return;
+  }
+  if (significant && effect >= outcome.delta && effect < outcome.delta_star) {
+    Inconclude(outcome, Reason::kInsideNullBias,
+               fmt::format("the effect of {} is no larger than what two copies of the same code show ({})",
+                           Percent(effect), Percent(outcome.nu)),
+               "Take it as no difference, or narrow the null arm with more launches on a quieter machine.");
+    return;
+  }
+  outcome.launches_needed = LaunchesToSettle(outcome, alpha);
+  std::string why =
+      fmt::format("{} with a spread of {} between launches", Times(outcome.speedup), Percent(outcome.sigma));
+  std::string next = RunAgain(outcome.launches_needed);
+  if (outcome.launches_needed == 0) {
+    why += fmt::format("; it lies at the edge of {}", Percent(outcome.delta));
+    next = "Choose a --delta that is clearly smaller or larger than the effect; more launches won't tell.";
+  }
+  Inconclude(outcome, Reason::kUnderpowered, std::move(why), std::move(next));
+}
+
+}  // namespace
+
+Outcome Measure(const ContrastSample& sample, const RuleInput& input) {
+  RequireFit(sample);
+  Outcome outcome;
+  outcome.launches_planned = input.planned;
+  outcome.launches_used = static_cast<int>(sample.typical.size());
+  outcome.launches_left_out = input.left_out;
+  outcome.delta = std::log1p(input.delta);
+  for (Estimate* estimate :
+       {&outcome.speedup, &outcome.theta, &outcome.theta_tie, &outcome.speedup_typical,
+        &outcome.speedup_floor, &outcome.theta_typical, &outcome.theta_floor, &outcome.null}) {
+    *estimate = kNothing;
+  }
+  outcome.sigma = outcome.mde = outcome.null_sigma = outcome.nu = outcome.delta_star = kNaN;
+  if (sample.typical.empty()) return outcome;
+
+  const bool typical = input.statistic == Statistic::kTypical;
+  const std::span<const double> values = typical ? sample.typical : sample.floor;
+  const std::span<const double> null_values = typical ? sample.null_typical : sample.null_floor;
+  outcome.theta_typical = HodgesLehmannInterval(sample.typical, kLevel);
+  outcome.theta_floor = HodgesLehmannInterval(sample.floor, kLevel);
+  outcome.theta = typical ? outcome.theta_typical : outcome.theta_floor;
+  outcome.theta_tie = HodgesLehmannInterval(values, kTieLevel);
+  outcome.speedup = AsRatio(outcome.theta);
+  outcome.speedup_typical = AsRatio(outcome.theta_typical);
+  outcome.speedup_floor = AsRatio(outcome.theta_floor);
+  outcome.p = outcome.p_adjusted = SignedRankP(values);
+  outcome.sigma = StandardDeviation(values);
+  outcome.modes = FindModes(values);
+  if (null_values.empty()) return outcome;
+
+  const Estimate null = HodgesLehmannInterval(null_values, kLevel);
+  outcome.null = AsRatio(null);
+  outcome.null_sigma = StandardDeviation(null_values);
+  outcome.nu = std::max(std::abs(null.low), std::abs(null.high));
+  outcome.delta_star = std::max(outcome.delta, outcome.nu);
+  outcome.mde = std::expm1(
+      MinimumDetectableEffect(outcome.sigma, outcome.launches_used, outcome.delta_star, input.alpha));
+  return outcome;
+}
+
+void Settle(Outcome& outcome, Verdict verdict, Reason reason, std::string why, std::string next) {
+  outcome.verdict = verdict;
+  outcome.strong = false;
+  outcome.reason = reason;
+  outcome.why = std::move(why);
+  outcome.next = std::move(next);
+}
+
+void Decide(Outcome& outcome, const RuleInput& input) {
+  outcome.launches_needed = 0;
+  if (SettledBeforeTheEffect(outcome, input)) return;
+  const Estimate& theta = outcome.theta;
+  const bool significant = outcome.p_adjusted < kAlpha;
+  if (significant && theta.high < 0 && theta.value <= -outcome.delta_star) {
+    Settle(outcome, Verdict::kWin, Reason::kNone, "", "");
+    outcome.strong = theta.high <= -outcome.delta_star;
+  } else if (significant && theta.low > 0 && theta.value >= outcome.delta_star) {
+    Settle(outcome, Verdict::kLoss, Reason::kNone, "", "");
+    outcome.strong = theta.low >= outcome.delta_star;
+  } else if (outcome.theta_tie.low > -outcome.delta && outcome.theta_tie.high < outcome.delta) {
+    Settle(outcome, Verdict::kTie, Reason::kNone, "", "");
+  } else {
+    ExplainNoVerdict(outcome, input.alpha);
+  }
+}
+
+}  // namespace pagoda::judge

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 
-#include "judge/bench/shuffle.h"
+#include "base/random.h"
 
 namespace pagoda::app {
 namespace {
@@ -13,12 +13,15 @@ namespace {
 // word can't cancel.
 uint64_t Step(uint64_t state, uint64_t word) { return std::rotl((state ^ word) * 0x9e3779b97f4a7c15, 29); }
 
+// Spreads every bit over all others; a bijection.
+uint64_t Scramble(uint64_t x) { return SplitMix64(x); }
+
 }  // namespace
 
 uint64_t Fingerprint(std::span<const std::byte> bytes, uint64_t seed) {
   constexpr size_t kLanes = 4;
   std::array<uint64_t, kLanes> state{};
-  for (size_t lane = 0; lane < kLanes; ++lane) state[lane] = judge::MixSeed(seed, lane);
+  for (uint64_t& lane : state) lane = SplitMix64(seed);
   std::array<uint64_t, kLanes> words{};
   size_t at = 0;
   for (; at + sizeof(words) <= bytes.size(); at += sizeof(words)) {
@@ -28,9 +31,8 @@ uint64_t Fingerprint(std::span<const std::byte> bytes, uint64_t seed) {
   words = {};
   if (at < bytes.size()) std::memcpy(words.data(), bytes.data() + at, bytes.size() - at);
   uint64_t hash = bytes.size();
-  for (size_t lane = 0; lane < kLanes; ++lane)
-    hash = Step(hash, judge::Scramble(Step(state[lane], words[lane])));
-  return judge::Scramble(hash);
+  for (size_t lane = 0; lane < kLanes; ++lane) hash = Step(hash, Scramble(Step(state[lane], words[lane])));
+  return Scramble(hash);
 }
 
 }  // namespace pagoda::app

@@ -32,17 +32,17 @@ double At(const TensorView& t, int64_t flat) { return ReadElement(t.data, t.dtyp
 }  // namespace
 
 GuardedRun::GuardedRun(Kernels& kernels, const SoftmaxVariant& variant, const SoftmaxBatch& batch,
-                       int threads, DType out_dtype)
-    : kernels_(kernels),
+                       int threads, DType out_dtype, bool with_lse)
+    : library_(kernels.library()),
       pool_(kernels.Pool(threads)),
-      plan_(kernels.library().plan_softmax(variant, batch, threads)) {
+      plan_(library_.plan_softmax(variant, batch, threads)) {
   const int64_t rows = RowsOf(batch);
   const int64_t cells = rows * batch.q_heads;
   out_data_ = Buffer(cells * batch.kv.head_dim_v * SizeOf(out_dtype), Guards::kBoth);
-  lse_data_ = Buffer(cells * SizeOf(DType::kF32), Guards::kBoth);
+  lse_data_ = Buffer(with_lse ? cells * SizeOf(DType::kF32) : 0, Guards::kBoth);
   workspace_ = Buffer(plan_.workspace_bytes(), Guards::kBoth);
   out_ = TensorView::Dense(out_data_.data(), out_dtype, {rows, batch.q_heads, batch.kv.head_dim_v});
-  lse_ = TensorView::Dense(lse_data_.data(), DType::kF32, {rows, batch.q_heads});
+  if (with_lse) lse_ = TensorView::Dense(lse_data_.data(), DType::kF32, {rows, batch.q_heads});
 }
 
 void GuardedRun::Poison() {
@@ -51,10 +51,16 @@ void GuardedRun::Poison() {
   FillWithNaN(workspace_);
 }
 
-void GuardedRun::Run(SoftmaxCall call) {
+void GuardedRun::Run(SoftmaxCall call) { Run(plan_, call); }
+
+void GuardedRun::PlanAndRun(const SoftmaxVariant& variant, const SoftmaxBatch& batch, SoftmaxCall call) {
+  Run(library_.plan_softmax(variant, batch, pool_.threads()), call);
+}
+
+void GuardedRun::Run(const SoftmaxPlan& plan, SoftmaxCall& call) {
   call.out = out_;
   call.lse = lse_;
-  kernels_.library().run_softmax(plan_, call, {workspace_.data(), workspace_.size()}, pool_);
+  library_.run_softmax(plan, call, {workspace_.data(), workspace_.size()}, pool_);
 }
 
 std::vector<std::byte> GuardedRun::OutputBytes() const {

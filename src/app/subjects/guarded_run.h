@@ -16,13 +16,16 @@ namespace pagoda::app {
 
 class GuardedRun {
  public:
+  // Without `with_lse` calls ask for none; lse() is then empty.
   GuardedRun(Kernels& kernels, const SoftmaxVariant& variant, const SoftmaxBatch& batch, int threads,
-             DType out_dtype);
+             DType out_dtype, bool with_lse = true);
 
   // NaN into output, LSE and workspace.
   void Poison();
   // One call with the output and LSE of this run.
   void Run(SoftmaxCall call);
+  // The same with a plan of its own, as a caller without one would do it.
+  void PlanAndRun(const SoftmaxVariant& variant, const SoftmaxBatch& batch, SoftmaxCall call);
 
   const TensorView& out() const { return out_; }
   const TensorView& lse() const { return lse_; }
@@ -39,7 +42,9 @@ class GuardedRun {
   std::optional<std::string> FirstDifference(const GuardedRun& whole, std::span<const int64_t> rows) const;
 
  private:
-  Kernels& kernels_;
+  void Run(const SoftmaxPlan& plan, SoftmaxCall& call);
+
+  const KernelLibrary& library_;
   ThreadPool& pool_;
   SoftmaxPlan plan_;
   Buffer out_data_, lse_data_, workspace_;

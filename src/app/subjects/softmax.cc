@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "app/subjects/softmax_arm.h"
+#include "base/random.h"
 #include "base/sys/affinity.h"
 #include "engine/attention/oracle.h"
-#include "judge/bench/shuffle.h"
 
 namespace pagoda::app {
 namespace {
@@ -116,7 +116,7 @@ std::vector<std::unique_ptr<judge::Arm>> SoftmaxSubject::Prepare(const judge::Ca
   for (size_t slot = 0; slot < options.arms.size(); ++slot) {
     Kernels& kernels = Link(options.arms[slot].link);
     arms.push_back(std::make_unique<SoftmaxArm>(shared, kernels, kernels.Variant(options.arms[slot].variant),
-                                                options.threads, judge::MixSeed(options.seed, slot + 1)));
+                                                options.threads, Random(options.seed).Fork(slot).Bits()));
   }
   return arms;
 }

@@ -1,0 +1,198 @@
+// `pagoda gate`: only the correctness gate.
+#include "judge/bench/gate.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "app/commands/command.h"
+#include "app/commands/console.h"
+#include "app/subjects/softmax.h"
+#include "judge/bench/suite.h"
+#include "judge/report/numbers.h"
+#include "judge/report/text.h"
+#include "pagoda/status.h"
+
+namespace pagoda::app {
+namespace {
+
+using nlohmann::json;
+
+struct GateOptions {
+  std::string suite;
+  std::vector<std::string> variants;
+  std::string only;
+  bool json = false;
+};
+
+struct Skipped {
+  std::string case_name, variant, reason;
+};
+
+struct GateReport {
+  std::vector<judge::GateResult> results;
+  std::vector<Skipped> skipped;
+};
+
+std::vector<judge::CaseSpec> SelectCases(const judge::Suite& suite, const std::string& only) {
+  if (only.empty()) return suite.cases;
+  std::regex pattern;
+  try {
+    pattern = std::regex(only);
+  } catch (const std::regex_error& error) {
+    throw Error(ErrorCode::kInvalidArgument, "--only",
+                fmt::format("\"{}\" is not a regular expression: {}", only, error.what()));
+  }
+  std::vector<judge::CaseSpec> cases;
+  std::copy_if(suite.cases.begin(), suite.cases.end(), std::back_inserter(cases),
+               [&](const judge::CaseSpec& spec) { return std::regex_search(spec.name, pattern); });
+  if (cases.empty()) {
+    throw Error(
+        ErrorCode::kInvalidArgument, "--only",
+        fmt::format("\"{}\" matches none of the {} cases of {}", only, suite.cases.size(), suite.name));
+  }
+  return cases;
+}
+
+std::vector<std::string> SelectVariants(const GateOptions& options, const judge::Suite& suite,
+                                        const judge::Subject& subject) {
+  const std::vector<std::string>& asked = options.variants.empty() ? suite.variants : options.variants;
+  if (asked.empty() || asked == std::vector<std::string>{"all"}) return subject.Variants();
+  for (const std::string& name : asked) FindVariant(SoftmaxVariants(), name);
+  return asked;
+}
+
+GateReport RunAll(const GateOptions& options, const CommandContext& context) {
+  const judge::Suite suite = judge::LoadSuite(options.suite);
+  SoftmaxSubject subject;
+  const std::vector<std::string> variants = SelectVariants(options, suite, subject);
+  const std::vector<judge::CaseSpec> cases = SelectCases(suite, options.only);
+  GateReport report;
+  Progress progress("gate", cases.size() * judge::kGateSeeds.size() * variants.size(), context.quiet);
+  for (const judge::CaseSpec& spec : cases) {
+    for (const std::string& variant : variants) {
+      if (const auto why = subject.WhyNot(spec, variant))
+        report.skipped.push_back({spec.name, variant, *why});
+    }
+    for (const uint64_t seed : judge::kGateSeeds) {
+      for (const std::string& variant : variants) {
+        progress.Step(fmt::format("{} {}", spec.name, variant));
+        if (subject.WhyNot(spec, variant)) continue;
+        report.results.push_back(subject.Gate(spec, variant, seed, context.Threads()));
+      }
+    }
+  }
+  return report;
+}
+
+void PrintJson(const GateOptions& options, const GateReport& report) {
+  json runs = json::array();
+  int64_t passed = 0;
+  for (const judge::GateResult& r : report.results) {
+    passed += r.passed ? 1 : 0;
+    runs.push_back({{"case", r.case_name},
+                    {"variant", r.variant},
+                    {"seed", r.seed},
+                    {"passed", r.passed},
+                    {"bitwise_repeatable", r.bitwise_repeatable},
+                    {"max_abs_error", std::isfinite(r.max_abs_error) ? json(r.max_abs_error) : json(nullptr)},
+                    {"fault", r.fault}});
+  }
+  json skipped = json::array();
+  for (const Skipped& s : report.skipped) {
+    skipped.push_back({{"case", s.case_name}, {"variant", s.variant}, {"reason", s.reason}});
+  }
+  fmt::print("{}\n", json({{"schema", 1},
+                           {"suite", options.suite},
+                           {"passed", passed},
+                           {"total", report.results.size()},
+                           {"runs", runs},
+                           {"skipped", skipped}})
+                         .dump(2));
+}
+
+// One row per case and variant, over all seeds.
+void PrintTable(const GateReport& report, bool verbose) {
+  const bool colour = UsesColour(stdout);
+  judge::Table table{{{"case"}, {"variant"}, {"seeds", true}, {"largest error", true}, {"repeats"}, {""}},
+                     {}};
+  struct Row {
+    std::string case_name, variant;
+    int passed = 0, total = 0;
+    double error = 0;
+    bool bitwise = true;
+  };
+  std::vector<Row> rows;
+  for (const judge::GateResult& r : report.results) {
+    auto row = std::find_if(rows.begin(), rows.end(), [&](const Row& seen) {
+      return seen.case_name == r.case_name && seen.variant == r.variant;
+    });
+    if (row == rows.end()) row = rows.insert(row, Row{r.case_name, r.variant});
+    row->passed += r.passed ? 1 : 0;
+    ++row->total;
+    row->error = std::max(row->error, r.max_abs_error);
+    row->bitwise = row->bitwise && r.bitwise_repeatable;
+  }
+  for (const Row& row : rows) {
+    const bool ok = row.passed == row.total;
+    if (ok && !verbose && rows.size() > 60) continue;
+    table.rows.push_back({{row.case_name},
+                          {row.variant},
+                          {fmt::format("{}/{}", row.passed, row.total)},
+                          {judge::Scientific(row.error)},
+                          {row.bitwise ? "bitwise" : "within tolerance"},
+                          {ok ? "ok" : "WRONG", ok ? judge::Ink::kGood : judge::Ink::kBad}});
+  }
+  if (!table.rows.empty()) fmt::print("{}\n", judge::PlainTable(table, "", colour));
+  for (const judge::GateResult& r : report.results) {
+    if (!r.passed) fmt::print("{} {} seed {}: {}\n", r.case_name, r.variant, r.seed, judge::OneLine(r.fault));
+  }
+  for (const Skipped& s : report.skipped)
+    fmt::print("not run: {} {}: {}\n", s.case_name, s.variant, s.reason);
+}
+
+int RunGateCommand(const GateOptions& options, const CommandContext& context) {
+  const GateReport report = RunAll(options, context);
+  const auto passed = std::count_if(report.results.begin(), report.results.end(),
+                                    [](const judge::GateResult& r) { return r.passed; });
+  const auto total = std::ssize(report.results);
+  if (options.json) {
+    PrintJson(options, report);
+  } else {
+    PrintTable(report, context.verbose);
+    fmt::print("{}: {}/{} gate runs correct (seeds 2026, 2029, 2039)\n",
+               total > 0 && passed == total ? "Correct" : "Wrong", passed, total);
+  }
+  if (passed < total) return kGateFailed;
+  return total == 0 ? kCannotRun : kDone;
+}
+
+}  // namespace
+
+void AddGate(CLI::App& app, CommandContext& context) {
+  const auto options = std::make_shared<GateOptions>();
+  CLI::App* gate = app.add_subcommand("gate", "Prove variants correct on a suite; times nothing");
+  gate->add_option("SUITE", options->suite, "Name of a built-in suite, or a TOML file")->required();
+  gate->add_option("--variants", options->variants,
+                   "Variants, comma-separated (default: the suite's, else all)")
+      ->delimiter(',')
+      ->type_name("A,B,...");
+  gate->add_option("--only", options->only, "Cases whose name this regular expression finds")
+      ->type_name("REGEX");
+  gate->add_flag("--json", options->json, "One JSON object instead of a table");
+  gate->footer(
+      "Examples:\n"
+      "  pagoda gate smoke\n"
+      "  pagoda gate llm --variants gather,spmd_paged_attention --only s4096\n"
+      "Exit codes: 0 all correct, 3 a run failed, 5 no variant supports any case.");
+  gate->callback([options, &context] { context.exit_code = RunGateCommand(*options, context); });
+}
+
+}  // namespace pagoda::app

@@ -1,0 +1,71 @@
+// The `pagoda` program: parses the command line, runs one command, turns errors into exit codes.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/commands/command.h"
+#include "app/commands/console.h"
+#include "app/commands/usage.h"
+#include "pagoda/status.h"
+
+namespace pagoda::app {
+namespace {
+
+void AddCommands(CLI::App& app, CommandContext& context) {
+  AddList(app, context);
+  AddAttend(app, context);
+  AddGate(app, context);
+#ifdef PAGODA_COMMAND_MACHINE
+  AddMachine(app, context);
+#endif
+#ifdef PAGODA_COMMAND_BENCH
+  AddBench(app, context);
+#endif
+#ifdef PAGODA_COMMAND_LAUNCH
+  AddLaunch(app, context);
+#endif
+#ifdef PAGODA_COMMAND_REPORT
+  AddReport(app, context);
+#endif
+}
+
+int Main(int argc, const char* const* argv) {
+  CommandContext context;
+  context.argv.assign(argv, argv + argc);
+  CLI::App app("Paged attention on CPUs: kernels, and a bench that decides between them.", "pagoda");
+  app.set_version_flag("--version", "pagoda " PAGODA_VERSION);
+  app.require_subcommand(1);
+  app.footer(
+      "Examples:\n"
+      "  pagoda list suites\n"
+      "  pagoda attend case.safetensors --check\n"
+      "`pagoda COMMAND --help` tells more. Exit codes: 0 done, 1 the asked-for condition failed, 2 bad usage "
+      "or\n"
+      "input, 3 a correctness gate failed, 4 inconclusive, 5 can't run here, 6 I/O or internal error.");
+  AddCommands(app, context);
+  AddGlobalOptions(app, context);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& e) {  // --help and --version
+    return app.exit(e);
+  } catch (const CLI::ParseError& e) {
+    PrintError(UsageError(app, e.what()));
+    return kBadInput;
+  } catch (const Error& e) {
+    PrintError(e.what());
+    return ExitCodeOf(e.code());
+  } catch (const std::exception& e) {
+    PrintError(fmt::format("internal error: {}", e.what()));
+    return kIoOrInternal;
+  }
+  return context.exit_code;
+}
+
+}  // namespace
+}  // namespace pagoda::app
+
+int main(int argc, char** argv) { return pagoda::app::Main(argc, argv); }

@@ -1,0 +1,85 @@
+#include "app/commands/usage.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "base/suggest.h"
+#include "pagoda/thread_pool.h"
+
+namespace pagoda::app {
+namespace {
+
+std::vector<std::string> CommandNames(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands(std::function<bool(const CLI::App*)>())) {
+    if (!command->get_group().empty()) names.push_back(command->get_name());  // no group: hidden
+  }
+  return names;
+}
+
+std::vector<std::string> OptionNames(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  }
+  return names;
+}
+
+// The command that the line got to before it went wrong.
+const CLI::App& Deepest(const CLI::App& app) {
+  const std::vector<CLI::App*> parsed = app.get_subcommands();
+  return parsed.empty() ? app : Deepest(*parsed.back());
+}
+
+std::string FullName(const CLI::App& app) {
+  return app.get_parent() == nullptr ? app.get_name() : FullName(*app.get_parent()) + " " + app.get_name();
+}
+
+}  // namespace
+
+int CommandContext::Threads() const { return threads > 0 ? threads : DefaultThreads(); }
+
+void AddGlobalOptions(CLI::App& app, CommandContext& context) {
+  app.add_flag("-q,--quiet", context.quiet, "No progress, no warnings");
+  app.add_flag("-v,--verbose", context.verbose, "More detail");
+  app.add_option("--threads", context.threads,
+                 "Threads to compute with (default: PAGODA_THREADS, else all CPUs)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024));
+  for (CLI::App* command : app.get_subcommands(std::function<bool(CLI::App*)>()))
+    AddGlobalOptions(*command, context);
+}
+
+std::string UsageError(const CLI::App& app, std::string_view complaint) {
+  const CLI::App& command = Deepest(app);
+  const std::string help = fmt::format("; see `{} --help`", FullName(command));
+  const std::vector<std::string> extras = app.remaining(true);
+  if (extras.empty()) return fmt::format("{}{}", complaint, help);
+  const std::string& first = extras.front();
+  if (first.size() > 1 && first.front() == '-') {
+    const std::string name = first.substr(0, first.find('='));
+    return fmt::format("{} is not an option of `{}`{}{}", name, FullName(command),
+                       DidYouMean(name, OptionNames(command)), help);
+  }
+  const std::vector<std::string> commands = CommandNames(command);
+  if (commands.empty()) return fmt::format("`{}` takes no argument \"{}\"{}", FullName(command), first, help);
+  return fmt::format("\"{}\" is not a command of `{}`{}{}", first, FullName(command),
+                     DidYouMean(first, commands), help);
+}
+
+int ExitCodeOf(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kInvalidArgument:
+      return kBadInput;
+    case ErrorCode::kUnsupported:
+      return kCannotRun;
+    case ErrorCode::kIo:
+    case ErrorCode::kInternal:
+      return kIoOrInternal;
+  }
+  return kIoOrInternal;
+}
+
+}  // namespace pagoda::app

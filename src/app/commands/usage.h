@@ -1,0 +1,22 @@
+// What every command line has in common: global options, and errors that say what was meant.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "app/commands/command.h"
+#include "pagoda/status.h"
+
+namespace pagoda::app {
+
+// -q, -v and --threads, on the program and on each of its commands, so that they may stand anywhere.
+void AddGlobalOptions(CLI::App& app, CommandContext& context);
+
+// The sentence for a command line that CLI11 refused with `complaint`: unknown commands and options get
+// "did you mean", everything gets the --help to look at.
+std::string UsageError(const CLI::App& app, std::string_view complaint);
+
+// The exit code that an error of the library stands for.
+int ExitCodeOf(ErrorCode code);
+
+}  // namespace pagoda::app

@@ -1,0 +1,100 @@
+#include "app/subjects/attend.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+
+#include "base/sys/clock.h"
+#include "pagoda/status.h"
+
+namespace pagoda::app {
+namespace {
+
+constexpr int kWarmUps = 3;
+constexpr int kTimedCalls = 11;
+
+double Median(std::vector<double> values) {
+  const auto middle = values.begin() + std::ssize(values) / 2;
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+void Time(const CaseFile& c, Kernels& kernels, const SoftmaxVariant& variant, const AttendOptions& options,
+          AttendRow& row) {
+  std::vector<double> host;
+  std::vector<double> device;
+  ThreadPool& pool = kernels.Pool(options.threads);
+  GuardedRun outputs(kernels, variant, c.batch(), options.threads, options.out_dtype, c.return_lse());
+  for (int i = 0; i < kWarmUps + kTimedCalls; ++i) {
+    pool.ResetCounters();
+    const int64_t start = sys::NowNs();
+    outputs.PlanAndRun(variant, c.batch(), c.call());
+    const int64_t end = sys::NowNs();
+    if (i < kWarmUps) continue;
+    const ThreadPool::Counters& counters = pool.counters();
+    host.push_back(static_cast<double>(end - start) / 1e3);
+    device.push_back(static_cast<double>(counters.last_end_ns - counters.first_start_ns) / 1e3);
+  }
+  row.host_us = Median(host);
+  row.device_us = Median(device);
+}
+
+void Check(const CaseFile& c, const GuardedRun& run, AttendRow& row) {
+  row.comparison = Compare(run.out(), run.lse(), c.golden()->want, c.golden()->tolerance);
+  if (row.comparison->passed()) return;
+  row.fault =
+      fmt::format("{} of {} elements are outside the tolerance, the worst {}", row.comparison->outside,
+                  row.comparison->compared, DescribeElement(*row.comparison));
+}
+
+}  // namespace
+
+bool AttendResult::AnySupports() const {
+  return std::any_of(rows.begin(), rows.end(), [](const AttendRow& row) { return !row.why_not; });
+}
+
+bool AttendResult::AnyFailed() const {
+  return std::any_of(rows.begin(), rows.end(), [](const AttendRow& row) { return !row.fault.empty(); });
+}
+
+AttendResult Attend(const CaseFile& c, Kernels& kernels, const AttendOptions& options) {
+  if (options.check && !c.golden()) {
+    throw Error(ErrorCode::kInvalidArgument, "expected_o",
+                "is missing, and --check compares with it; --make-golden adds it");
+  }
+  std::vector<const SoftmaxVariant*> variants;
+  for (const std::string& name : options.variants) variants.push_back(&kernels.Variant(name));
+  if (variants.empty()) {
+    variants.assign(kernels.library().softmax.begin(), kernels.library().softmax.end());
+  }
+  const NormalBatch normal = Normalise(c.batch());
+  const bool with_lse = c.return_lse() || (options.check && !c.golden()->want.lse.empty());
+  AttendResult result;
+  for (const SoftmaxVariant* variant : variants) {
+    AttendRow& row = result.rows.emplace_back();
+    row.variant = variant->name;
+    if (const Support support = variant->supports(normal); !support.ok) {
+      row.why_not = fmt::format("{} {}", support.field, support.reason);
+      continue;
+    }
+    try {
+      auto run = std::make_unique<GuardedRun>(kernels, *variant, c.batch(), options.threads,
+                                              options.out_dtype, with_lse);
+      run->Poison();
+      run->Run(c.call());
+      if (const auto damage = run->Damage()) row.fault = *damage;
+      if (options.check && row.fault.empty()) Check(c, *run, row);
+      if (options.time) Time(c, kernels, *variant, options, row);
+      if (result.output == nullptr) {
+        result.output = std::move(run);
+        result.written_by = variant->name;
+      }
+    } catch (const std::exception& error) {
+      row.fault = fmt::format("threw: {}", error.what());
+    }
+  }
+  return result;
+}
+
+}  // namespace pagoda::app

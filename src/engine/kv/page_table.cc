@@ -14,6 +14,12 @@ namespace {
   throw Error(ErrorCode::kInvalidArgument, field, complaint);
 }
 
+// What a view says of itself is all there is to check: a length below 0, or entries at no address.
+void CheckData(const TensorView& view, int64_t entries, std::string_view field) {
+  if (entries < 0) Refuse(field, fmt::format("has {} entries", entries));
+  if (entries > 0 && view.data == nullptr) Refuse(field, fmt::format("has {} entries, but no data", entries));
+}
+
 void CheckPageId(int64_t id, int64_t num_pages, const std::string& field, int64_t sequence) {
   if (id >= 0 && id < num_pages) return;
   if (num_pages == 0)
@@ -77,6 +83,7 @@ ResolvedTable ResolvePadded(const PageTable& table, int64_t batch, int64_t page_
   if (view.shape[0] != batch) {
     Refuse("block_table", fmt::format("has {} rows for {} sequences", view.shape[0], batch));
   }
+  if (batch > 0) CheckData(view, view.shape[1], "block_table");
   const IndexReader lens(table.context_lens, "context_lens", batch);
   ResolvedTable out;
   out.kv_len.reserve(batch);
@@ -114,6 +121,7 @@ IndexReader::IndexReader(const TensorView& view, std::string_view field, int64_t
   if (length >= 0 && view.shape[0] != length) {
     Refuse(field, fmt::format("has {} entries, expected {}", view.shape[0], length));
   }
+  CheckData(view, view.shape[0], field);
 }
 
 int64_t IndexReader::operator[](int64_t i) const {

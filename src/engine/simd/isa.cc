@@ -17,6 +17,7 @@ std::vector<Isa> Detect() {
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
       __builtin_cpu_supports("avx512cd")) {
+    if (__builtin_cpu_supports("avx512bf16")) usable.push_back(Isa::kAvx512Bf16);
     usable.push_back(Isa::kAvx512);
   }
   // Every CPU with AVX2 and FMA also converts f16 (F16C); Highway's AVX2 target asks for all three.
@@ -51,6 +52,8 @@ std::string_view NameOf(Isa isa) {
       return "avx2";
     case Isa::kAvx512:
       return "avx512";
+    case Isa::kAvx512Bf16:
+      return "avx512bf16";
     case Isa::kNeon:
       return "neon";
   }

@@ -9,9 +9,39 @@ namespace {
 
 std::atomic<const SoftmaxKernels*> g_override = nullptr;
 
+#if defined(__x86_64__)
+// The AVX-512 table with the bf16 products of q.k on the dot-product unit. P.V stays in f32: weights rounded
+// to bf16 would cost accuracy for a product that memory limits at the usual group sizes.
+void DotQk(DType dtype, const KeyRun& k, const float* q, int64_t rows, int64_t q_ld, float scale,
+           float* scores, int64_t scores_ld) {
+  if (dtype == DType::kBF16) return avx512bf16::Qk(k, q, rows, q_ld, scale, scores, scores_ld);
+  HighwaySoftmaxKernels(Isa::kAvx512)->qk(dtype, k, q, rows, q_ld, scale, scores, scores_ld);
+}
+
+void DotPackRow(const void* row, DType dtype, int64_t dim, float* out) {
+  const SoftmaxKernels& wide = *HighwaySoftmaxKernels(Isa::kAvx512);
+  if (dtype == DType::kBF16) return avx512bf16::PackRow(row, dim, wide.dim_pad(dim), out);
+  wide.pack_row(row, dtype, dim, out);
+}
+
+const SoftmaxKernels& DotKernels() {
+  static const SoftmaxKernels table = [] {
+    SoftmaxKernels kernels = *HighwaySoftmaxKernels(Isa::kAvx512);
+    kernels.isa = Isa::kAvx512Bf16;
+    kernels.qk = DotQk;
+    kernels.pack_row = DotPackRow;
+    return kernels;
+  }();
+  return table;
+}
+#endif
+
 }  // namespace
 
 const SoftmaxKernels& SoftmaxKernelsFor(Isa isa) {
+#if defined(__x86_64__)
+  if (isa == Isa::kAvx512Bf16) return DotKernels();
+#endif
   const SoftmaxKernels* vector = HighwaySoftmaxKernels(isa);
   return vector != nullptr ? *vector : kSoftmaxKernelsScalar;
 }

@@ -64,11 +64,11 @@ struct SoftmaxKernels {
   int64_t lanes;
 
   // --- few rows. Packed rows and accumulators are in the order in which the loops widen `dtype`; store_row
-  // undoes it. out[dim_pad] = scale * row, zero-padded.
-  void (*pack_row)(const void* row, DType dtype, int64_t dim, float scale, float* out);
-  // scores[(head * rows + r) * scores_ld + key] = q[(head * rows + r) * q_ld ..] . k(head, key)
-  void (*qk)(DType dtype, const KeyRun& k, const float* q, int64_t rows, int64_t q_ld, float* scores,
-             int64_t scores_ld);
+  // undoes it. out[dim_pad] = row, zero-padded; only qk of the same table reads it.
+  void (*pack_row)(const void* row, DType dtype, int64_t dim, float* out);
+  // scores[(head * rows + r) * scores_ld + key] = scale * q[(head * rows + r) * q_ld ..] . k(head, key)
+  void (*qk)(DType dtype, const KeyRun& k, const float* q, int64_t rows, int64_t q_ld, float scale,
+             float* scores, int64_t scores_ld);
   // acc[(head * rows + r) * acc_ld ..] += p[(head * rows + r) * p_ld + key] * v(head, key)
   void (*pv)(DType dtype, const KeyRun& v, const float* p, int64_t rows, int64_t p_ld, float* acc,
              int64_t acc_ld);

@@ -140,7 +140,7 @@ HWY_INLINE auto FoldTo128(D d, hn::Vec<D> v) {
 }
 
 // The sums of four vectors, side by side: three add levels instead of four separate reductions.
-HWY_INLINE void StoreSums4(VF v0, VF v1, VF v2, VF v3, float* out) {
+HWY_INLINE void StoreSums4(VF v0, VF v1, VF v2, VF v3, float scale, float* out) {
   const DF d;
   const hn::RepartitionToWide<DF> d64;
   const VF s01 = hn::Add(hn::InterleaveLower(d, v0, v1), hn::InterleaveUpper(d, v0, v1));
@@ -150,7 +150,7 @@ HWY_INLINE void StoreSums4(VF v0, VF v1, VF v2, VF v3, float* out) {
   const VF sums = hn::Add(hn::BitCast(d, hn::InterleaveLower(d64, w01, w23)),
                           hn::BitCast(d, hn::InterleaveUpper(d64, w01, w23)));
   const hn::FixedTag<float, 4> d4;
-  hn::StoreU(FoldTo128(d, sums), d4, out);
+  hn::StoreU(hn::Mul(hn::Set(d4, scale), FoldTo128(d, sums)), d4, out);
 }
 
 HWY_INLINE void AskFor(const Prefetch& ahead, int64_t key, int64_t head) {
@@ -161,7 +161,7 @@ HWY_INLINE void AskFor(const Prefetch& ahead, int64_t key, int64_t head) {
 // kRows rows against kKeys keys of one head.
 template <class T, int kRows, int kKeys>
 HWY_INLINE void QkBlock(const typename T::Raw* k, int64_t slot_stride, int64_t dim, const float* q,
-                        int64_t q_ld, float* scores, int64_t scores_ld) {
+                        int64_t q_ld, float scale, float* scores, int64_t scores_ld) {
   const DF d;
   VF acc[kRows][kKeys];
   for (int r = 0; r < kRows; ++r) {
@@ -194,13 +194,13 @@ HWY_INLINE void QkBlock(const typename T::Raw* k, int64_t slot_stride, int64_t d
     float* out = scores + r * scores_ld;
     if constexpr (kKeys % 4 == 0) {
       for (int j = 0; j < kKeys; j += 4)
-        StoreSums4(acc[r][j], acc[r][j + 1], acc[r][j + 2], acc[r][j + 3], out + j);
+        StoreSums4(acc[r][j], acc[r][j + 1], acc[r][j + 2], acc[r][j + 3], scale, out + j);
     } else if constexpr (kKeys == 2) {
       HWY_ALIGN float four[4];
-      StoreSums4(acc[r][0], acc[r][1], acc[r][0], acc[r][1], four);
+      StoreSums4(acc[r][0], acc[r][1], acc[r][0], acc[r][1], scale, four);
       std::memcpy(out, four, 2 * sizeof(float));
     } else {
-      for (int j = 0; j < kKeys; ++j) out[j] = hn::GetLane(hn::SumOfLanes(d, acc[r][j]));
+      for (int j = 0; j < kKeys; ++j) out[j] = scale * hn::GetLane(hn::SumOfLanes(d, acc[r][j]));
     }
   }
 }
@@ -208,27 +208,28 @@ HWY_INLINE void QkBlock(const typename T::Raw* k, int64_t slot_stride, int64_t d
 // All keys of a block of kBlock for kRows rows, in steps that keep the accumulators in registers.
 template <class T, int kRows, int kStep>
 HWY_INLINE void QkKeys(const typename T::Raw* k, int64_t slot_stride, int64_t keys, int64_t dim,
-                       const float* q, int64_t q_ld, float* scores, int64_t scores_ld) {
+                       const float* q, int64_t q_ld, float scale, float* scores, int64_t scores_ld) {
   int64_t j = 0;
   for (; j + kStep <= keys; j += kStep) {
-    QkBlock<T, kRows, kStep>(k + j * slot_stride, slot_stride, dim, q, q_ld, scores + j, scores_ld);
+    QkBlock<T, kRows, kStep>(k + j * slot_stride, slot_stride, dim, q, q_ld, scale, scores + j, scores_ld);
   }
   for (; j < keys; ++j)
-    QkBlock<T, kRows, 1>(k + j * slot_stride, slot_stride, dim, q, q_ld, scores + j, scores_ld);
+    QkBlock<T, kRows, 1>(k + j * slot_stride, slot_stride, dim, q, q_ld, scale, scores + j, scores_ld);
 }
 
 template <class T>
 HWY_INLINE void QkHead(const typename T::Raw* k, int64_t slot_stride, int64_t keys, int64_t dim,
-                       const float* q, int64_t rows, int64_t q_ld, float* scores, int64_t scores_ld) {
+                       const float* q, int64_t rows, int64_t q_ld, float scale, float* scores,
+                       int64_t scores_ld) {
   int64_t r = 0;
   for (; r + 4 <= rows; r += 4) {
-    QkKeys<T, 4, 2>(k, slot_stride, keys, dim, q + r * q_ld, q_ld, scores + r * scores_ld, scores_ld);
+    QkKeys<T, 4, 2>(k, slot_stride, keys, dim, q + r * q_ld, q_ld, scale, scores + r * scores_ld, scores_ld);
   }
   q += r * q_ld;
   scores += r * scores_ld;
-  if (rows - r == 3) QkKeys<T, 3, 4>(k, slot_stride, keys, dim, q, q_ld, scores, scores_ld);
-  if (rows - r == 2) QkKeys<T, 2, 4>(k, slot_stride, keys, dim, q, q_ld, scores, scores_ld);
-  if (rows - r == 1) QkKeys<T, 1, 8>(k, slot_stride, keys, dim, q, q_ld, scores, scores_ld);
+  if (rows - r == 3) QkKeys<T, 3, 4>(k, slot_stride, keys, dim, q, q_ld, scale, scores, scores_ld);
+  if (rows - r == 2) QkKeys<T, 2, 4>(k, slot_stride, keys, dim, q, q_ld, scale, scores, scores_ld);
+  if (rows - r == 1) QkKeys<T, 1, 8>(k, slot_stride, keys, dim, q, q_ld, scale, scores, scores_ld);
 }
 
 // Calls body(first key, keys, head) in the order in which rows lie in memory: where a slot's heads are
@@ -252,24 +253,27 @@ struct QkStep {
   const float* q;
   int64_t rows;
   int64_t q_ld;
+  float scale;
   float* scores;
   int64_t scores_ld;
   HWY_INLINE void operator()(int64_t key, int64_t keys, int64_t head) const {
     const int64_t ahead = Least(key + keys, k.ahead.keys);
     for (int64_t j = key; j < ahead; ++j) AskFor(k.ahead, j, head);
     QkHead<T>(static_cast<const typename T::Raw*>(k.base) + key * k.slot_stride + head * k.head_stride,
-              k.slot_stride, keys, k.dim, q + head * rows * q_ld, rows, q_ld,
+              k.slot_stride, keys, k.dim, q + head * rows * q_ld, rows, q_ld, scale,
               scores + head * rows * scores_ld + key, scores_ld);
   }
 };
 
 constexpr int64_t kKeyBlock = 8;
 
-void Qk(DType dtype, const KeyRun& k, const float* q, int64_t rows, int64_t q_ld, float* scores,
+void Qk(DType dtype, const KeyRun& k, const float* q, int64_t rows, int64_t q_ld, float scale, float* scores,
         int64_t scores_ld) {
-  if (dtype == DType::kBF16) return WalkRows(k, kKeyBlock, QkStep<BF16>{k, q, rows, q_ld, scores, scores_ld});
-  if (dtype == DType::kF16) return WalkRows(k, kKeyBlock, QkStep<F16>{k, q, rows, q_ld, scores, scores_ld});
-  WalkRows(k, kKeyBlock, QkStep<F32>{k, q, rows, q_ld, scores, scores_ld});
+  if (dtype == DType::kBF16)
+    return WalkRows(k, kKeyBlock, QkStep<BF16>{k, q, rows, q_ld, scale, scores, scores_ld});
+  if (dtype == DType::kF16)
+    return WalkRows(k, kKeyBlock, QkStep<F16>{k, q, rows, q_ld, scale, scores, scores_ld});
+  WalkRows(k, kKeyBlock, QkStep<F32>{k, q, rows, q_ld, scale, scores, scores_ld});
 }
 
 // --- few rows: p.v
@@ -357,10 +361,9 @@ void Pv(DType dtype, const KeyRun& v, const float* p, int64_t rows, int64_t p_ld
 // -------------------------------------------------------------------------
 
 template <class T>
-HWY_INLINE void PackRowOf(const void* row, int64_t dim, float scale, float* out) {
+HWY_INLINE void PackRowOf(const void* row, int64_t dim, float* out) {
   const DF d;
   const auto* p = static_cast<const typename T::Raw*>(row);
-  const VF factor = hn::Set(d, scale);
   for (int64_t x = 0; x < dim; x += kChunk) {
     VF a;
     VF b;
@@ -369,15 +372,15 @@ HWY_INLINE void PackRowOf(const void* row, int64_t dim, float scale, float* out)
     } else {
       LoadTail<T>(p + x, dim - x, a, b);
     }
-    hn::Store(hn::Mul(factor, a), d, out + x);
-    hn::Store(hn::Mul(factor, b), d, out + x + kN);
+    hn::Store(a, d, out + x);
+    hn::Store(b, d, out + x + kN);
   }
 }
 
-void PackRow(const void* row, DType dtype, int64_t dim, float scale, float* out) {
-  if (dtype == DType::kBF16) return PackRowOf<BF16>(row, dim, scale, out);
-  if (dtype == DType::kF16) return PackRowOf<F16>(row, dim, scale, out);
-  PackRowOf<F32>(row, dim, scale, out);
+void PackRow(const void* row, DType dtype, int64_t dim, float* out) {
+  if (dtype == DType::kBF16) return PackRowOf<BF16>(row, dim, out);
+  if (dtype == DType::kF16) return PackRowOf<F16>(row, dim, out);
+  PackRowOf<F32>(row, dim, out);
 }
 
 template <bool kCap, bool kAlibi>

@@ -40,12 +40,12 @@ void Store(void* base, DType dtype, int64_t i, float value) {
 
 int64_t Pad(int64_t dim) { return (dim + kLanes - 1) / kLanes * kLanes; }
 
-void PackRow(const void* row, DType dtype, int64_t dim, float scale, float* out) {
-  for (int64_t d = 0; d < dim; ++d) out[d] = scale * Load(row, dtype, d);
+void PackRow(const void* row, DType dtype, int64_t dim, float* out) {
+  for (int64_t d = 0; d < dim; ++d) out[d] = Load(row, dtype, d);
   std::fill(out + dim, out + Pad(dim), 0.0F);
 }
 
-void Qk(DType dtype, const KeyRun& k, const float* q, int64_t rows, int64_t q_ld, float* scores,
+void Qk(DType dtype, const KeyRun& k, const float* q, int64_t rows, int64_t q_ld, float scale, float* scores,
         int64_t scores_ld) {
   for (int64_t h = 0; h < k.heads; ++h) {
     for (int64_t r = 0; r < rows; ++r) {
@@ -53,7 +53,7 @@ void Qk(DType dtype, const KeyRun& k, const float* q, int64_t rows, int64_t q_ld
         const int64_t at = j * k.slot_stride + h * k.head_stride;
         float sum = 0;
         for (int64_t d = 0; d < k.dim; ++d) sum += q[(h * rows + r) * q_ld + d] * Load(k.base, dtype, at + d);
-        scores[(h * rows + r) * scores_ld + j] = sum;
+        scores[(h * rows + r) * scores_ld + j] = scale * sum;
       }
     }
   }

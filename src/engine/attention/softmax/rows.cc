@@ -171,8 +171,7 @@ void RowWork::PackQ(int64_t head, int64_t row, const void* from) {
   const NormalBatch& batch = context_->batch;
   const DType dtype = context_->call.q.dtype;
   if (few()) {
-    context_->kernels.pack_row(from, dtype, batch.head_dim, batch.scale,
-                               q_ + (head * rows_ + row) * layout_->q_ld_);
+    context_->kernels.pack_row(from, dtype, batch.head_dim, q_ + (head * rows_ + row) * layout_->q_ld_);
     return;
   }
   // Panels [rows / lanes][head_dim][lanes]; k_tile_ has room for one natural row and isn't in use yet.
@@ -219,7 +218,8 @@ void RowWork::Scores(KeyRange keys, const ScoreMatrix& scores, bool ask_ahead) {
     KeyRun run = RunOf(key, keys.end, 0, block_.heads, false);
     // V of these keys comes next, and its rows arrive while K is being multiplied.
     if (ask_ahead) run.ahead = AheadOf(RunOf(key, keys.end, 0, block_.heads, true), dtype);
-    context_->kernels.qk(dtype, run, q_, rows_, layout_->q_ld_, scores.data + (key - keys.begin), scores.ld);
+    context_->kernels.qk(dtype, run, q_, rows_, layout_->q_ld_, context_->batch.scale,
+                         scores.data + (key - keys.begin), scores.ld);
     key += run.keys;
   }
 }

@@ -1,0 +1,102 @@
+// q.k of bf16 rows with the dot-product instruction of AVX-512 BF16, which Highway 1.0.3 does not reach.
+//
+// Two products and two adds per lane and instruction, products exact: half the arithmetic of widening to f32,
+// which counts from about six query heads per kv head on. The including file provides the handful of vector
+// operations below in namespace `vec`: intrinsics in kernels_avx512bf16.cc, arrays in the test that runs this
+// on any machine. It follows the rule for files compiled with wider flags: nothing of std, nothing with
+// linkage.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/attention/softmax/kernels.h"
+
+namespace pagoda::avx512bf16 {
+namespace {
+
+constexpr int64_t kPairLanes = 32;  // bf16 elements of one vector
+
+template <int kRows, int kKeys>
+inline void DotBlock(const uint16_t* k, int64_t slot_stride, int64_t dim, const uint16_t* q, int64_t q_ld,
+                     float scale, float* scores, int64_t scores_ld) {
+  vec::F32 acc[kRows][kKeys];
+  for (int r = 0; r < kRows; ++r) {
+    for (int j = 0; j < kKeys; ++j) acc[r][j] = vec::Zero();
+  }
+  for (int64_t x = 0; x < dim; x += kPairLanes) {
+    // q is padded with zeros; of k only what belongs to the row may be read.
+    const int64_t left = dim - x;
+    for (int j = 0; j < kKeys; ++j) {
+      const uint16_t* at = k + j * slot_stride + x;
+      const vec::Pairs b = left >= kPairLanes ? vec::Load(at) : vec::LoadFirst(at, left);
+      for (int r = 0; r < kRows; ++r) acc[r][j] = vec::Dot(acc[r][j], b, vec::Load(q + r * q_ld + x));
+    }
+  }
+  for (int r = 0; r < kRows; ++r) {
+    if constexpr (kKeys == 4) {
+      vec::StoreSums4(acc[r][0], acc[r][1], acc[r][2], acc[r][3], scale, scores + r * scores_ld);
+    } else {
+      for (int j = 0; j < kKeys; ++j) scores[r * scores_ld + j] = scale * vec::Sum(acc[r][j]);
+    }
+  }
+}
+
+template <int kRows>
+inline void DotKeys(const uint16_t* k, int64_t slot_stride, int64_t keys, int64_t dim, const uint16_t* q,
+                    int64_t q_ld, float scale, float* scores, int64_t scores_ld) {
+  int64_t j = 0;
+  for (; j + 4 <= keys; j += 4) {
+    DotBlock<kRows, 4>(k + j * slot_stride, slot_stride, dim, q, q_ld, scale, scores + j, scores_ld);
+  }
+  for (; j < keys; ++j) {
+    DotBlock<kRows, 1>(k + j * slot_stride, slot_stride, dim, q, q_ld, scale, scores + j, scores_ld);
+  }
+}
+
+inline void DotHead(const KeyRun& run, int64_t key, int64_t keys, int64_t head, const float* q, int64_t rows,
+                    int64_t q_ld, float scale, float* scores, int64_t scores_ld) {
+  const Prefetch& ahead = run.ahead;
+  for (int64_t j = key; j < key + keys && j < ahead.keys; ++j) {
+    const char* row = static_cast<const char*>(ahead.base) + j * ahead.slot_bytes + head * ahead.head_bytes;
+    for (int64_t byte = 0; byte < ahead.row_bytes; byte += 64) __builtin_prefetch(row + byte, 0, 2);
+  }
+  const uint16_t* k = static_cast<const uint16_t*>(run.base) + key * run.slot_stride + head * run.head_stride;
+  // A packed row is bf16 in the first half of the room that f32 would take.
+  const auto* packed = reinterpret_cast<const uint16_t*>(q + head * rows * q_ld);
+  const int64_t packed_ld = 2 * q_ld;
+  float* out = scores + head * rows * scores_ld + key;
+  int64_t r = 0;
+  for (; r + 4 <= rows; r += 4) {
+    DotKeys<4>(k, run.slot_stride, keys, run.dim, packed + r * packed_ld, packed_ld, scale,
+               out + r * scores_ld, scores_ld);
+  }
+  packed += r * packed_ld;
+  out += r * scores_ld;
+  if (rows - r == 3) DotKeys<3>(k, run.slot_stride, keys, run.dim, packed, packed_ld, scale, out, scores_ld);
+  if (rows - r == 2) DotKeys<2>(k, run.slot_stride, keys, run.dim, packed, packed_ld, scale, out, scores_ld);
+  if (rows - r == 1) DotKeys<1>(k, run.slot_stride, keys, run.dim, packed, packed_ld, scale, out, scores_ld);
+}
+
+// SoftmaxKernels::qk for bf16.
+inline void DotQk(const KeyRun& run, const float* q, int64_t rows, int64_t q_ld, float scale, float* scores,
+                  int64_t scores_ld) {
+  constexpr int64_t kKeyBlock = 8;
+  const bool slots_outside = run.slot_stride >= run.head_stride;
+  const int64_t blocks = (run.keys + kKeyBlock - 1) / kKeyBlock;
+  for (int64_t i = 0; i < blocks * run.heads; ++i) {
+    const int64_t block = slots_outside ? i / run.heads : i % blocks;
+    const int64_t head = slots_outside ? i % run.heads : i / blocks;
+    const int64_t key = block * kKeyBlock;
+    const int64_t keys = run.keys - key < kKeyBlock ? run.keys - key : kKeyBlock;
+    DotHead(run, key, keys, head, q, rows, q_ld, scale, scores, scores_ld);
+  }
+}
+
+// SoftmaxKernels::pack_row for bf16: the row as it is, padded with zeros to `pad` elements.
+inline void DotPackRow(const uint16_t* row, int64_t dim, int64_t pad, float* out) {
+  auto* to = reinterpret_cast<uint16_t*>(out);
+  for (int64_t d = 0; d < pad; ++d) to[d] = d < dim ? row[d] : uint16_t{0};
+}
+
+}  // namespace
+}  // namespace pagoda::avx512bf16

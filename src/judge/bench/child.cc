@@ -66,7 +66,6 @@ class LaunchServer {
     record.seed = plan_.seed;
     record.cache = plan_.spec.cold ? "cold" : "warm";
     record.threads = plan_.threads;
-    record.slot_order = plan_.slot_order;
     record.clock_resolution_ns = context_.clock_resolution_ns;
     record.before = before_;
     return record;
@@ -76,6 +75,7 @@ class LaunchServer {
   void Fill(LaunchRecord& record, const LaunchMeasurement& measured) const {
     record.calls_per_epoch = measured.calls;
     record.blocks = measured.blocks;
+    record.slot_order = plan_.slot_order;
     record.arms.resize(plan_.arms.size());
     record.checks.resize(plan_.arms.size());
     for (size_t slot = 0; slot < plan_.slot_order.size(); ++slot) {

@@ -30,15 +30,19 @@ bool Failed(LaunchStatus status) {
 class Execution {
  public:
   Execution(const ExecutionPlan& run, std::span<const LaunchRecord> earlier, const ExecutionHooks& hooks)
-      : run_(run), hooks_(hooks), spent_s_(run.cases.size()), timed_(run.cases.size()) {
+      : run_(run), hooks_(hooks), states_(run.cases.begin(), run.cases.end()) {
     reruns_left_ = static_cast<int64_t>(run.rerun_share * static_cast<double>(Total()));
-    for (const LaunchRecord& record : earlier) Take(record);
+    for (const LaunchRecord& record : earlier) {
+      for (CaseState& state : states_) {
+        if (state.arms.spec.name == record.case_name) Take(state, record);
+      }
+    }
   }
 
   ExecutionSummary Run() {
     for (int launch = 0; launch < run_.launches && !summary_.interrupted; ++launch) {
-      for (const size_t c : CaseOrder(run_.cases.size(), run_.seed, launch)) {
-        if (!RunUntilFinal(launch, c)) {
+      for (const size_t c : CaseOrder(states_.size(), run_.seed, launch)) {
+        if (!RunUntilFinal(launch, states_[c])) {
           summary_.interrupted = true;
           break;
         }
@@ -48,40 +52,55 @@ class Execution {
   }
 
  private:
-  using Key = std::pair<std::string, int>;  // case, launch
+  struct CaseState {
+    explicit CaseState(const CaseArms& a) : arms(a) {}
+    CaseArms arms;                // those that are still timed
+    bool over = false;            // nothing is left to compare, or it isn't known what failed
+    std::set<int> done;           // launches that need no further attempt
+    std::map<int, int> attempts;  // next attempt of a launch
+    double spent_s = 0;
+    int64_t timed = 0;
+
+    std::optional<double> MeanSeconds() const {
+      if (timed > 0) return spent_s / static_cast<double>(timed);
+      if (arms.expected_s > 0) return arms.expected_s;
+      return std::nullopt;
+    }
+    int64_t Left(int launches) const { return over ? 0 : launches - std::ssize(done); }
+    void Drop(std::string_view variant) {
+      const bool baseline = std::any_of(arms.arms.begin(), arms.arms.end(), [&](const ArmId& arm) {
+        return arm.link == 1 && arm.variant == variant;
+      });
+      std::erase_if(arms.arms, [&](const ArmId& arm) { return arm.variant == variant; });
+      // The baseline and its null arm alone compare nothing.
+      over = over || baseline || arms.arms.size() <= 2;
+    }
+  };
 
   int64_t Total() const { return std::ssize(run_.cases) * run_.launches; }
 
-  // Attempts of one launch of one case until there is a final record. False: the user asked to stop.
-  bool RunUntilFinal(int launch, size_t c) {
-    const std::string& name = run_.cases[c].spec.name;
-    const Key key{name, launch};
-    if (failed_cases_.contains(name)) return true;
-    if (final_.contains(key)) {
+  // Attempts of one launch of one case until no further one is needed. False: the user asked to stop.
+  bool RunUntilFinal(int launch, CaseState& state) {
+    if (state.done.contains(launch)) {
       ++summary_.skipped;
       return true;
     }
-    while (!final_.contains(key) && !failed_cases_.contains(name)) {
+    while (!state.over && !state.done.contains(launch)) {
       if (hooks_.stop()) return false;
-      if (hooks_.progress) hooks_.progress(ProgressBefore(launch, c));
-      const LaunchPlan plan = MakeLaunchPlan(run_, run_.cases[c], launch, attempts_[key]);
-      const double expected_s = MeanSeconds(c).value_or(0);
-      const ChildOutcome outcome = hooks_.runner.Run(ToJson(plan), LaunchTimeout(expected_s));
+      if (hooks_.progress) hooks_.progress(ProgressBefore(launch, state));
+      const LaunchPlan plan = MakeLaunchPlan(run_, state.arms, launch, state.attempts[launch]);
+      const ChildOutcome outcome =
+          hooks_.runner.Run(ToJson(plan), LaunchTimeout(state.MeanSeconds().value_or(0)));
       if (outcome.end == ChildEnd::kStopped) return false;
       const LaunchRecord record = RecordOf(plan, outcome);
       hooks_.append(record);
       ++summary_.ran;
-      spent_s_[c] += outcome.elapsed_s;
-      ++timed_[c];
-      if (record.status == LaunchStatus::kContaminated) {
-        if (MayRerun(record)) {
-          ++summary_.rerun;
-        } else {
-          ++summary_.left_out;
-        }
-      }
-      Take(record);
+      state.spent_s += outcome.elapsed_s;
+      ++state.timed;
       if (Failed(record.status)) ++summary_.failed;
+      if (record.status == LaunchStatus::kContaminated)
+        ++(MayRerun(record) ? summary_.rerun : summary_.left_out);
+      Take(state, record);
     }
     return true;
   }
@@ -91,15 +110,40 @@ class Execution {
   }
 
   // Learns what a record says about what is still to be run.
-  void Take(const LaunchRecord& record) {
-    const Key key{record.case_name, record.launch};
-    if (Failed(record.status)) failed_cases_.insert(record.case_name);
-    attempts_[key] = std::max(attempts_[key], record.attempt + 1);
-    if (record.status == LaunchStatus::kContaminated && MayRerun(record)) {
-      --reruns_left_;
-    } else {
-      final_.insert(key);
+  void Take(CaseState& state, const LaunchRecord& record) {
+    state.attempts[record.launch] = std::max(state.attempts[record.launch], record.attempt + 1);
+    switch (record.status) {
+      case LaunchStatus::kOk:
+        state.done.insert(record.launch);
+        break;
+      case LaunchStatus::kContaminated:
+        if (MayRerun(record)) {
+          --reruns_left_;
+        } else {
+          state.done.insert(record.launch);
+        }
+        break;
+      case LaunchStatus::kGateFailed:  // the other arms were timed whole
+        state.done.insert(record.launch);
+        DropCulprits(state, record);
+        break;
+      case LaunchStatus::kHung:
+      case LaunchStatus::kCrashed:
+        DropCulprits(state, record);
+        break;
     }
+  }
+
+  static void DropCulprits(CaseState& state, const LaunchRecord& record) {
+    std::set<std::string> culprits;
+    if (!record.culprit.empty()) culprits.insert(record.culprit);
+    for (const ArmCheck& check : record.checks) {
+      if (!check.passed) culprits.insert(check.variant);
+    }
+    const size_t before = state.arms.arms.size();
+    for (const std::string& culprit : culprits) state.Drop(culprit);
+    // Without a culprit the next attempt would end the same way.
+    state.over = state.over || state.arms.arms.size() == before;
   }
 
   LaunchRecord RecordOf(const LaunchPlan& plan, const ChildOutcome& outcome) const {
@@ -111,7 +155,6 @@ class Execution {
     lost.seed = plan.seed;
     lost.cache = plan.spec.cold ? "cold" : "warm";
     lost.threads = plan.threads;
-    lost.slot_order = plan.slot_order;
     lost.elapsed_s = outcome.elapsed_s;
     lost.culprit = outcome.mark;
     lost.status = outcome.end == ChildEnd::kTimedOut ? LaunchStatus::kHung : LaunchStatus::kCrashed;
@@ -143,27 +186,17 @@ class Execution {
     }
   }
 
-  std::optional<double> MeanSeconds(size_t c) const {
-    if (timed_[c] > 0) return spent_s_[c] / static_cast<double>(timed_[c]);
-    if (run_.cases[c].expected_s > 0) return run_.cases[c].expected_s;
-    return std::nullopt;
-  }
-
-  ExecutionProgress ProgressBefore(int launch, size_t c) const {
+  ExecutionProgress ProgressBefore(int launch, const CaseState& next) const {
     ExecutionProgress progress;
     progress.total = Total();
-    progress.case_name = run_.cases[c].spec.name;
+    progress.case_name = next.arms.spec.name;
     progress.launch = launch;
     double known_s = 0;
     int64_t unknown = 0, known = 0;
-    for (size_t i = 0; i < run_.cases.size(); ++i) {
-      const std::string& name = run_.cases[i].spec.name;
-      int64_t left = 0;
-      if (!failed_cases_.contains(name)) {
-        for (int l = 0; l < run_.launches; ++l) left += final_.contains({name, l}) ? 0 : 1;
-      }
+    for (const CaseState& state : states_) {
+      const int64_t left = state.Left(run_.launches);
       progress.done += run_.launches - left;
-      if (const auto mean = MeanSeconds(i)) {
+      if (const auto mean = state.MeanSeconds()) {
         known_s += *mean * static_cast<double>(left);
         known += left;
       } else {
@@ -180,12 +213,8 @@ class Execution {
   const ExecutionPlan& run_;
   const ExecutionHooks& hooks_;
   ExecutionSummary summary_;
-  std::set<Key> final_;
-  std::set<std::string> failed_cases_;
-  std::map<Key, int> attempts_;
+  std::vector<CaseState> states_;
   int64_t reruns_left_ = 0;
-  std::vector<double> spent_s_;
-  std::vector<int64_t> timed_;
 };
 
 }  // namespace

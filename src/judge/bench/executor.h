@@ -53,7 +53,7 @@ struct ExecutionSummary {
   int64_t skipped = 0;   // already there when the run was resumed
   int64_t rerun = 0;     // contaminated and run again
   int64_t left_out = 0;  // contaminated, and the last attempt
-  int64_t failed = 0;    // gate failed, hung or crashed; the case is not launched again
+  int64_t failed = 0;    // gate failed, hung or crashed
   bool interrupted = false;
 };
 
@@ -67,8 +67,10 @@ std::vector<size_t> CaseOrder(size_t cases, uint64_t seed, int launch);
 // The watchdog of a launch: generous, since a launch that is killed makes its case INVALID.
 double LaunchTimeout(double expected_s);
 
-// `earlier` are the records that a resumed run already holds: launches that have their final record are
-// skipped, a contaminated one goes on with its next attempt, a failed case stays failed.
+// A variant that hangs, crashes or leaves a wrong output is not timed again on that case; a launch that it
+// ended is run again without it. When that is the baseline, or isn't known, or nothing is left to compare,
+// the case is over. `earlier` are the records that a resumed run already holds: it goes on as if it had made
+// them itself.
 ExecutionSummary RunLaunches(const ExecutionPlan& run, std::span<const LaunchRecord> earlier,
                              const ExecutionHooks& hooks);
 

@@ -115,39 +115,68 @@ TEST_F(Executor, ACaseKeepsItsSeedsWhenOthersLeave) {
   EXPECT_EQ(MakeLaunchPlan(run_, run_.cases[1], 1, 0).seed, seed);
 }
 
-TEST_F(Executor, AHungLaunchIsRecordedWithItsCulpritAndTheCaseIsNotLaunchedAgain) {
+TEST_F(Executor, AVariantThatHangsIsRecordedAndItsLaunchRunAgainWithoutIt) {
+  for (CaseArms& c : run_.cases) c.arms = {{"a", 0}, {"b", 0}, {"c", 0}, {"a", 1}};
   ForCase(1, [](const LaunchPlan& plan, ChildOutcome& outcome) {
-    if (plan.launch < 1) return;
+    const bool timed = std::find(plan.arms.begin(), plan.arms.end(), ArmId{"b", 0}) != plan.arms.end();
+    if (plan.launch < 1 || !timed) return;
     FakeRunner::Hang(outcome);
     outcome.mark = "b";
     outcome.elapsed_s = 60;
   });
   const ExecutionSummary summary = Run();
-  const auto hung = Of(Name(1));
-  ASSERT_THAT(hung, SizeIs(2));
-  EXPECT_EQ(hung[0].status, LaunchStatus::kOk);
-  EXPECT_EQ(hung[1].status, LaunchStatus::kHung);
-  EXPECT_EQ(hung[1].culprit, "b");
-  EXPECT_EQ(hung[1].launch, 1);
-  EXPECT_THAT(hung[1].reason, HasSubstr("watchdog after 60 s"));
-  EXPECT_THAT(hung[1].arms, IsEmpty());
+  const auto records = Of(Name(1));
+  ASSERT_THAT(records, SizeIs(5));
+  EXPECT_EQ(records[0].status, LaunchStatus::kOk);
+  EXPECT_THAT(records[0].arms, SizeIs(4));
+  EXPECT_EQ(records[1].status, LaunchStatus::kHung);
+  EXPECT_EQ(records[1].culprit, "b");
+  EXPECT_EQ(records[1].launch, 1);
+  EXPECT_THAT(records[1].reason, HasSubstr("watchdog after 60 s"));
+  EXPECT_THAT(records[1].arms, IsEmpty());
+  EXPECT_EQ(records[2].launch, 1);
+  EXPECT_EQ(records[2].attempt, 1);
+  for (size_t i = 2; i < 5; ++i) {
+    EXPECT_EQ(records[i].status, LaunchStatus::kOk) << records[i].reason;
+    EXPECT_THAT(records[i].arms, SizeIs(3));
+  }
   EXPECT_THAT(Of(Name(0)), SizeIs(4));
   EXPECT_EQ(summary.failed, 1);
 }
 
-TEST_F(Executor, ACrashIsRecordedWithItsSignal) {
+TEST_F(Executor, ACrashIsRecordedWithItsSignalAndEndsACaseWithNothingLeftToCompare) {
   ForCase(0, [](const LaunchPlan&, ChildOutcome& outcome) {
     FakeRunner::Crash(outcome);
-    outcome.mark = "c";
+    outcome.mark = "b";
     outcome.err = "x\nmalloc(): corrupted top size\n";
   });
   Run();
   const auto crashed = Of(Name(0));
   ASSERT_THAT(crashed, SizeIs(1));
   EXPECT_EQ(crashed[0].status, LaunchStatus::kCrashed);
-  EXPECT_EQ(crashed[0].culprit, "c");
+  EXPECT_EQ(crashed[0].culprit, "b");
   EXPECT_THAT(crashed[0].reason, AllOf(HasSubstr("signal 11"), HasSubstr("malloc(): corrupted top size")));
   EXPECT_THAT(records_, SizeIs(9));
+}
+
+TEST_F(Executor, ACrashOfTheBaselineOrOfNobodyKnowsWhomEndsTheCase) {
+  for (const char* culprit : {"a", "", "stranger"}) {
+    records_.clear();
+    for (CaseArms& c : run_.cases) c.arms = {{"a", 0}, {"b", 0}, {"c", 0}, {"a", 1}};
+    ForCase(0, [=](const LaunchPlan&, ChildOutcome& outcome) {
+      FakeRunner::Crash(outcome);
+      outcome.mark = culprit;
+    });
+    Run();
+    EXPECT_THAT(Of(Name(0)), SizeIs(1)) << culprit;
+  }
+}
+
+TEST_F(Executor, RecordsOfChildrenThatDiedCanBeWrittenAndReadBack) {
+  ForCase(0, [](const LaunchPlan&, ChildOutcome& outcome) { FakeRunner::Crash(outcome); });
+  Run();
+  for (const LaunchRecord& r : records_)
+    EXPECT_THAT(ParseRecords(ToJsonLine(r) + "\n", "x").launches, SizeIs(1));
 }
 
 TEST_F(Executor, AChildThatBreaksTheProtocolCountsAsCrashed) {
@@ -161,7 +190,10 @@ TEST_F(Executor, AChildThatBreaksTheProtocolCountsAsCrashed) {
   };
   for (size_t i = 0; i < faults.size(); ++i) {
     records_.clear();
-    ForCase(2, [&](const LaunchPlan&, ChildOutcome& outcome) { faults[i](outcome); });
+    ForCase(2, [&](const LaunchPlan&, ChildOutcome& outcome) {
+      faults[i](outcome);
+      outcome.mark.clear();
+    });
     Run();
     ASSERT_THAT(Of(Name(2)), SizeIs(1)) << i;
     EXPECT_EQ(Of(Name(2))[0].status, LaunchStatus::kCrashed) << i;
@@ -169,11 +201,15 @@ TEST_F(Executor, AChildThatBreaksTheProtocolCountsAsCrashed) {
   }
 }
 
-TEST_F(Executor, AWrongTimedOutputEndsItsCase) {
+TEST_F(Executor, AVariantWithAWrongTimedOutputIsNotTimedAgain) {
+  for (CaseArms& c : run_.cases) c.arms = {{"a", 0}, {"b", 0}, {"c", 0}, {"a", 1}};
   subject_.wrong_after_timing["b"] = "stale";
   const ExecutionSummary summary = Run();
-  EXPECT_THAT(records_, SizeIs(3));
-  for (const LaunchRecord& r : records_) EXPECT_EQ(r.status, LaunchStatus::kGateFailed);
+  ASSERT_THAT(records_, SizeIs(12));
+  for (const LaunchRecord& r : records_) {
+    EXPECT_EQ(r.status, r.launch == 0 ? LaunchStatus::kGateFailed : LaunchStatus::kOk);
+    EXPECT_THAT(r.arms, SizeIs(r.launch == 0 ? 4 : 3));
+  }
   EXPECT_EQ(summary.failed, 3);
 }
 
@@ -278,7 +314,7 @@ TEST_F(Executor, AResumedRunGoesOnWithTheNextAttemptAndLeavesFailedCasesAlone) {
   records_.clear();
   LaunchRecord hung = earlier[0];
   hung.case_name = earlier[0].case_name == Name(0) ? Name(1) : Name(0);
-  hung.status = LaunchStatus::kHung;
+  hung.status = LaunchStatus::kHung;  // without a culprit
   earlier.push_back(hung);
   runner_.after.steal = 0;
   stop_after_.reset();

@@ -1,0 +1,172 @@
+#include "judge/bench/setup.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <regex>
+#include <set>
+
+#include "base/suggest.h"
+#include "judge/bench/case_name.h"
+#include "judge/stats/power.h"
+#include "pagoda/status.h"
+
+namespace pagoda::judge {
+namespace {
+
+[[noreturn]] void Refuse(std::string_view field, const std::string& complaint) {
+  throw Error(ErrorCode::kInvalidArgument, field, complaint);
+}
+
+std::string Known(const std::vector<std::string>& names, std::string_view wrong) {
+  return fmt::format("{}{}", fmt::join(names, ", "), DidYouMean(wrong, names));
+}
+
+bool Holds(const std::vector<std::string>& list, std::string_view item) {
+  return std::find(list.begin(), list.end(), item) != list.end();
+}
+
+// The case in a cache state. A name by the grammar follows the state; another gets it as a suffix.
+CaseSpec InState(const CaseSpec& spec, bool cold) {
+  if (spec.cold == cold) return spec;
+  CaseSpec changed = spec;
+  changed.cold = cold;
+  changed.name = spec.name == CaseName(spec) ? CaseName(changed) : spec.name + (cold ? "_cold" : "_warm");
+  return changed;
+}
+
+std::vector<CaseSpec> CasesOf(const Suite& suite, const Selection& selection) {
+  std::vector<CaseSpec> cases;
+  std::set<std::string> names;
+  for (const CaseSpec& spec : suite.cases) {
+    std::vector<CaseSpec> states;
+    if (selection.cold) states.push_back(InState(spec, true));
+    if (selection.warm) states.push_back(InState(spec, false));
+    if (states.empty()) states.push_back(spec);
+    // A suite may hold both states itself.
+    for (CaseSpec& state : states) {
+      if (names.insert(state.name).second) cases.push_back(std::move(state));
+    }
+  }
+  if (selection.only.empty()) return cases;
+  std::regex pattern;
+  try {
+    pattern = std::regex(selection.only);
+  } catch (const std::regex_error& e) {
+    Refuse("--only", fmt::format("= '{}' is not a regular expression: {}", selection.only, e.what()));
+  }
+  const size_t all = cases.size();
+  std::erase_if(cases, [&](const CaseSpec& c) { return !std::regex_search(c.name, pattern); });
+  if (cases.empty()) {
+    Refuse("--only", fmt::format("= '{}' finds none of the {} cases of {}; `pagoda list cases {}` shows them",
+                                 selection.only, all, suite.name, suite.name));
+  }
+  return cases;
+}
+
+std::vector<std::string> VariantsOf(const Suite& suite, const Selection& selection, const Subject& subject) {
+  const std::vector<std::string> known = subject.Variants();
+  const std::string field = selection.variants.empty() ? suite.name + ": variants" : "--variants";
+  std::vector<std::string> variants = selection.variants.empty() ? suite.variants : selection.variants;
+  if (variants.empty() || variants == std::vector<std::string>{"all"}) return known;
+  std::set<std::string> seen;
+  for (const std::string& v : variants) {
+    if (!Holds(known, v)) Refuse(field, fmt::format("'{}' is none of {}", v, Known(known, v)));
+    if (!seen.insert(v).second) Refuse(field, fmt::format("names '{}' twice", v));
+  }
+  return variants;
+}
+
+std::string BaselineOf(const Suite& suite, const Selection& selection,
+                       const std::vector<std::string>& variants) {
+  if (!selection.baseline.empty()) {
+    if (!Holds(variants, selection.baseline)) {
+      Refuse("--baseline", fmt::format("= '{}' is none of the variants {}", selection.baseline,
+                                       Known(variants, selection.baseline)));
+    }
+    return selection.baseline;
+  }
+  // The suite's baseline belongs to the suite's variants: with --variants the first one is it.
+  if (selection.variants.empty() && Holds(variants, suite.baseline)) return suite.baseline;
+  return variants.front();
+}
+
+}  // namespace
+
+bool RunSetup::Supports(std::string_view case_name, std::string_view variant) const {
+  return std::none_of(unsupported.begin(), unsupported.end(),
+                      [&](const Unsupported& u) { return u.case_name == case_name && u.variant == variant; });
+}
+
+std::vector<GateCase> RunSetup::GateCases() const {
+  std::vector<GateCase> list;
+  for (const CaseSpec& spec : cases) {
+    GateCase c{spec, {}};
+    std::copy_if(variants.begin(), variants.end(), std::back_inserter(c.variants),
+                 [&](const std::string& v) { return Supports(spec.name, v); });
+    if (!c.variants.empty()) list.push_back(std::move(c));
+  }
+  return list;
+}
+
+std::vector<CaseArms> RunSetup::TimedCases(const std::vector<GateRecord>& failures) const {
+  std::vector<CaseArms> list;
+  for (GateCase& c : GateCases()) {
+    for (const GateRecord& failure : failures) {
+      if (failure.case_name == c.spec.name) std::erase(c.variants, failure.variant);
+    }
+    if (!Holds(c.variants, baseline) || (c.variants.size() < 2 && variants.size() > 1)) continue;
+    CaseArms timed{std::move(c.spec), {}, 0};
+    for (std::string& v : c.variants) timed.arms.push_back({std::move(v), 0});
+    timed.arms.push_back({baseline, 1});
+    list.push_back(std::move(timed));
+  }
+  return list;
+}
+
+RunSetup MakeSetup(const Suite& suite, const Selection& selection, const Subject& subject) {
+  RunSetup setup;
+  setup.suite = suite.name;
+  setup.about = suite.about;
+  setup.cases = CasesOf(suite, selection);
+  setup.variants = VariantsOf(suite, selection, subject);
+  setup.baseline = BaselineOf(suite, selection, setup.variants);
+  for (const CaseSpec& spec : setup.cases) {
+    setup.facts.push_back(subject.Facts(spec));
+    for (const std::string& v : setup.variants) {
+      if (auto why = subject.WhyNot(spec, v)) setup.unsupported.push_back({spec.name, v, *why});
+    }
+  }
+  return setup;
+}
+
+int FewestLaunches(const RunSetup& setup) {
+  return LeastLaunches(AdjustedAlpha(static_cast<int>(setup.cases.size()), std::max(1, setup.Contrasts())));
+}
+
+int LaunchesToRun(const RunSetup& setup, int asked) {
+  return asked > 0 ? asked : std::max(kDefaultLaunches, FewestLaunches(setup));
+}
+
+Manifest ManifestOf(const RunSetup& setup) {
+  Manifest manifest;
+  manifest.suite = setup.suite;
+  manifest.about = setup.about;
+  for (size_t i = 0; i < setup.cases.size(); ++i) {
+    const CaseSpec& spec = setup.cases[i];
+    const CaseFacts& facts = setup.facts[i];
+    manifest.cases.push_back({.name = spec.name,
+                              .weight = spec.weight,
+                              .bytes = facts.bytes,
+                              .flops = facts.flops,
+                              .run_bytes = facts.run_bytes,
+                              .dtype = std::string(NameOf(spec.dtype)),
+                              .cache = spec.cold ? "cold" : "warm"});
+  }
+  manifest.variants = setup.variants;
+  manifest.baseline = setup.baseline;
+  manifest.unsupported = setup.unsupported;
+  return manifest;
+}
+
+}  // namespace pagoda::judge

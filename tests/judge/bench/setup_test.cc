@@ -1,0 +1,182 @@
+#include "judge/bench/setup.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "judge/bench/fakes.h"
+#include "judge/stats/power.h"
+#include "pagoda/status.h"
+
+namespace pagoda::judge {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using testing_fakes::FakeSubject;
+using testing_fakes::SmallCase;
+
+class SetupTest : public testing::Test {
+ protected:
+  SetupTest() {
+    suite_.name = "s";
+    suite_.cases = {SmallCase(64), SmallCase(128), SmallCase(256)};
+    suite_.variants = {"a", "b"};
+    suite_.baseline = "b";
+  }
+  std::string Refusal() const {
+    try {
+      MakeSetup(suite_, selection_, subject_);
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "accepted";
+  }
+  std::vector<std::string> Cases() const {
+    std::vector<std::string> names;
+    for (const CaseSpec& c : MakeSetup(suite_, selection_, subject_).cases) names.push_back(c.name);
+    return names;
+  }
+
+  // Can't do contexts above its limit.
+  struct Limited : FakeSubject {
+    std::map<std::string, int64_t> limit;
+    std::optional<std::string> WhyNot(const CaseSpec& spec, std::string_view v) const override {
+      const auto found = limit.find(std::string(v));
+      if (found == limit.end() || spec.contexts[0] <= found->second) return std::nullopt;
+      return "context too long";
+    }
+  };
+  Limited subject_;
+  Suite suite_;
+  Selection selection_;
+};
+
+TEST_F(SetupTest, TheSuiteSaysWhatNobodyAskedFor) {
+  const RunSetup setup = MakeSetup(suite_, selection_, subject_);
+  EXPECT_THAT(setup.variants, ElementsAre("a", "b"));
+  EXPECT_EQ(setup.baseline, "b");
+  EXPECT_THAT(setup.cases, SizeIs(3));
+  EXPECT_THAT(setup.facts, SizeIs(3));
+  EXPECT_EQ(setup.Contrasts(), 1);
+  suite_.variants.clear();
+  suite_.baseline.clear();
+  EXPECT_THAT(MakeSetup(suite_, selection_, subject_).variants, ElementsAre("a", "b", "c"));
+  EXPECT_EQ(MakeSetup(suite_, selection_, subject_).baseline, "a");
+}
+
+TEST_F(SetupTest, TheFirstVariantAskedForIsTheBaselineUnlessOneIsNamed) {
+  selection_.variants = {"c", "b"};
+  EXPECT_EQ(MakeSetup(suite_, selection_, subject_).baseline, "c");
+  selection_.baseline = "b";
+  EXPECT_EQ(MakeSetup(suite_, selection_, subject_).baseline, "b");
+  EXPECT_THAT(MakeSetup(suite_, selection_, subject_).variants, ElementsAre("c", "b"));
+  selection_.variants = {"all"};
+  EXPECT_THAT(MakeSetup(suite_, selection_, subject_).variants, ElementsAre("a", "b", "c"));
+}
+
+TEST_F(SetupTest, RefusesNamesThatAreNotThere) {
+  selection_.variants = {"a", "d"};
+  EXPECT_THAT(Refusal(), AllOf(HasSubstr("--variants 'd' is none of a, b, c")));
+  selection_.variants = {"a", "a"};
+  EXPECT_THAT(Refusal(), HasSubstr("--variants names 'a' twice"));
+  selection_.variants = {"a", "b"};
+  selection_.baseline = "c";
+  EXPECT_THAT(Refusal(), HasSubstr("--baseline = 'c' is none of the variants a, b"));
+  selection_ = {};
+  suite_.variants = {"gone"};
+  EXPECT_THAT(Refusal(), HasSubstr("s: variants 'gone'"));
+}
+
+TEST_F(SetupTest, OnlyFindsAnywhereInTheName) {
+  selection_.only = "s(64|256)_";
+  EXPECT_THAT(Cases(), ElementsAre(SmallCase(64).name, SmallCase(256).name));
+  selection_.only = "s512";
+  EXPECT_THAT(Refusal(),
+              AllOf(HasSubstr("--only = 's512' finds none of the 3 cases"), HasSubstr("list cases s")));
+  selection_.only = "(";
+  EXPECT_THAT(Refusal(), HasSubstr("not a regular expression"));
+}
+
+TEST_F(SetupTest, CacheStatesCanBeSetOrBothBeAskedFor) {
+  suite_.cases = {SmallCase(64)};
+  selection_.warm = true;
+  EXPECT_THAT(Cases(), ElementsAre(SmallCase(64).name + "_warm"));
+  EXPECT_FALSE(MakeSetup(suite_, selection_, subject_).cases[0].cold);
+  selection_.cold = true;
+  EXPECT_THAT(Cases(), ElementsAre(SmallCase(64).name, SmallCase(64).name + "_warm"));
+  suite_.cases[0].name = "mine";
+  EXPECT_THAT(Cases(), ElementsAre("mine", "mine_warm"));
+  // A suite that holds both already.
+  suite_.cases = {SmallCase(64), SmallCase(64)};
+  suite_.cases[1].cold = false;
+  suite_.cases[1].name += "_warm";
+  EXPECT_THAT(Cases(), ElementsAre(SmallCase(64).name, SmallCase(64).name + "_warm"));
+}
+
+TEST_F(SetupTest, UnsupportedPairsAreListedAndNeitherGatedNorTimed) {
+  subject_.limit = {{"a", 128}, {"b", 200}};
+  suite_.variants = {"a", "b", "c"};
+  const RunSetup setup = MakeSetup(suite_, selection_, subject_);
+  ASSERT_THAT(setup.unsupported, SizeIs(2));
+  EXPECT_EQ(setup.unsupported[0].variant, "a");
+  EXPECT_EQ(setup.unsupported[0].case_name, SmallCase(256).name);
+  EXPECT_EQ(setup.unsupported[0].reason, "context too long");
+  EXPECT_TRUE(setup.Supports(SmallCase(128).name, "a"));
+  EXPECT_THAT(setup.GateCases()[2].variants, ElementsAre("c"));
+  // The baseline b can't do the last case.
+  const auto timed = setup.TimedCases({});
+  ASSERT_THAT(timed, SizeIs(2));
+  EXPECT_THAT(timed[0].arms, ElementsAre(ArmId{"a", 0}, ArmId{"b", 0}, ArmId{"c", 0}, ArmId{"b", 1}));
+}
+
+TEST_F(SetupTest, VariantsThatFailedTheGateAreNotTimedThere) {
+  suite_.variants = {"a", "b", "c"};
+  const RunSetup setup = MakeSetup(suite_, selection_, subject_);
+  GateRecord failure;
+  failure.case_name = SmallCase(64).name;
+  failure.variant = "c";
+  auto timed = setup.TimedCases({failure});
+  ASSERT_THAT(timed, SizeIs(3));
+  EXPECT_THAT(timed[0].arms, ElementsAre(ArmId{"a", 0}, ArmId{"b", 0}, ArmId{"b", 1}));
+  EXPECT_THAT(timed[1].arms, SizeIs(4));
+  failure.variant = "b";  // the baseline
+  EXPECT_THAT(setup.TimedCases({failure}), SizeIs(2));
+}
+
+TEST_F(SetupTest, OneVariantAloneIsTimedAgainstItsNullArm) {
+  selection_.variants = {"a"};
+  const RunSetup setup = MakeSetup(suite_, selection_, subject_);
+  ASSERT_THAT(setup.TimedCases({}), SizeIs(3));
+  EXPECT_THAT(setup.TimedCases({})[0].arms, ElementsAre(ArmId{"a", 0}, ArmId{"a", 1}));
+}
+
+TEST_F(SetupTest, LaunchesFollowTheRuleUnlessTheyAreAskedFor) {
+  RunSetup setup = MakeSetup(suite_, selection_, subject_);
+  EXPECT_EQ(FewestLaunches(setup), LeastLaunches(0.05 / 3));
+  EXPECT_EQ(LaunchesToRun(setup, 0), 12);
+  EXPECT_EQ(LaunchesToRun(setup, 5), 5);
+  setup.cases.resize(2000);
+  EXPECT_GT(FewestLaunches(setup), 12);
+  EXPECT_EQ(LaunchesToRun(setup, 0), FewestLaunches(setup));
+}
+
+TEST_F(SetupTest, TheManifestHoldsCasesFactsAndGaps) {
+  subject_.limit = {{"a", 128}};
+  const Manifest manifest = ManifestOf(MakeSetup(suite_, selection_, subject_));
+  EXPECT_EQ(manifest.suite, "s");
+  ASSERT_THAT(manifest.cases, SizeIs(3));
+  EXPECT_EQ(manifest.cases[0].name, SmallCase(64).name);
+  EXPECT_EQ(manifest.cases[0].bytes, 1e6);
+  EXPECT_EQ(manifest.cases[0].flops, 2e6);
+  EXPECT_EQ(manifest.cases[0].run_bytes, 4096);
+  EXPECT_EQ(manifest.cases[0].dtype, "bf16");
+  EXPECT_EQ(manifest.cases[0].cache, "cold");
+  EXPECT_EQ(manifest.baseline, "b");
+  EXPECT_THAT(manifest.unsupported, SizeIs(1));
+}
+
+}  // namespace
+}  // namespace pagoda::judge

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/sys/environment.h"
+
 namespace pagoda::judge {
 namespace {
 
@@ -20,6 +22,16 @@ std::optional<std::string> Busy(const EnvironmentSample& span, const Environment
 }
 
 }  // namespace
+
+EnvironmentSample SampleOf(const sys::EnvironmentReading& reading) {
+  return {.load = reading.load,
+          .steal = reading.steal,
+          .other_busy = reading.other_busy,
+          .involuntary_switches = reading.involuntary_switches,
+          .frequency_mhz = reading.frequency_mhz,
+          .temperature_c = reading.temperature_c,
+          .throttle_events = reading.throttle_events};
+}
 
 std::optional<std::string> Contamination(const EnvironmentSample& before, const EnvironmentSample& after,
                                          double elapsed_s, int threads, const EnvironmentLimits& limits) {

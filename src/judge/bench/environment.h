@@ -7,7 +7,14 @@
 
 #include "judge/record/record.h"
 
+namespace pagoda::sys {
+struct EnvironmentReading;
+}
+
 namespace pagoda::judge {
+
+// A reading as it is recorded.
+EnvironmentSample SampleOf(const sys::EnvironmentReading& reading);
 
 // What a launch may suffer. The launch is the sample, so these only keep out what would make it an outlier.
 struct EnvironmentLimits {

@@ -1,0 +1,79 @@
+#include "judge/bench/facts.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <ctime>
+
+#include "base/io/mapped_file.h"
+#include "base/sys/cpu.h"
+#include "git_commit.h"
+
+namespace pagoda::judge {
+namespace {
+
+constexpr double kMiB = 1024 * 1024;
+constexpr double kGiB = 1024 * kMiB;
+
+std::string CachesText(const sys::MachineInfo& machine) {
+  std::string text;
+  for (const sys::CacheInfo& cache : machine.caches) {
+    if (cache.type == "Instruction") continue;
+    if (!text.empty()) text += ", ";
+    const double bytes = static_cast<double>(cache.bytes);
+    text += fmt::format("L{} ", cache.level);
+    text += bytes < kMiB ? fmt::format("{:g} KiB", bytes / 1024) : fmt::format("{:g} MiB", bytes / kMiB);
+    if (cache.sharing_cpus > 1) text += fmt::format(" for {} CPUs", cache.sharing_cpus);
+  }
+  return text;
+}
+
+std::string CpuText(const sys::MachineInfo& machine) {
+  std::string text = fmt::format("{}, {} CPUs", machine.cpu_model.empty() ? "unknown" : machine.cpu_model,
+                                 machine.online_cpus);
+  if (machine.threads_per_core > 1) text += fmt::format(", {} threads a core", machine.threads_per_core);
+  if (!machine.governor.empty()) text += fmt::format(", governor {}", machine.governor);
+  if (machine.virtual_machine) text += ", a virtual machine";
+  return text;
+}
+
+std::string MemoryText(const sys::MachineInfo& machine) {
+  std::string text = fmt::format("{:.3g} GiB", static_cast<double>(machine.memory_bytes) / kGiB);
+  if (!machine.huge_pages.empty()) text += fmt::format(", transparent huge pages: {}", machine.huge_pages);
+  return text;
+}
+
+std::tm UtcNow() { return fmt::gmtime(std::time(nullptr)); }
+
+}  // namespace
+
+EnvironmentFacts ReadEnvironmentFacts(const std::vector<std::filesystem::path>& binaries) {
+  const sys::MachineInfo machine = sys::ReadMachineInfo();
+  EnvironmentFacts facts;
+  facts.cpu = CpuText(machine);
+  facts.cpu_flags = machine.cpu_flags;
+  facts.caches = CachesText(machine);
+  facts.memory = MemoryText(machine);
+  facts.kernel = machine.kernel;
+  facts.compiler = PAGODA_COMPILER;
+  facts.build_flags = PAGODA_BUILD_FLAGS;
+  facts.binary_hash = HashOfFiles(binaries);
+  facts.git_commit = kGitCommit;
+  facts.git_dirty = kGitDirty;
+  return facts;
+}
+
+std::string HashOfFiles(const std::vector<std::filesystem::path>& files) {
+  // FNV-1a: told apart are builds, not attackers.
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const std::filesystem::path& path : files) {
+    const io::MappedFile file(path);
+    for (const std::byte b : file.bytes()) hash = (hash ^ static_cast<uint64_t>(b)) * 0x100000001b3;
+  }
+  return fmt::format("{:016x}", hash);
+}
+
+std::string UtcTime() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", UtcNow()); }
+std::string UtcTimeForFileName() { return fmt::format("{:%Y-%m-%d-%H%M%S}", UtcNow()); }
+
+}  // namespace pagoda::judge

@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 
+#include "base/checked_math.h"
 #include "pagoda/status.h"
 
 namespace pagoda {
@@ -63,7 +64,7 @@ ResolvedTable ResolveCsr(const PageTable& table, int64_t batch, int64_t page_siz
       if (id < 0 || id >= num_pages) CheckPageId(id, num_pages, fmt::format("kv_indices[{}]", i), b);
       out.page_ids.push_back(id);
     }
-    out.kv_len.push_back(pages == 0 ? 0 : (pages - 1) * page_size + tail);
+    out.kv_len.push_back(pages == 0 ? 0 : MulOrThrow(pages - 1, page_size, "page_size") + tail);
     out.page_begin.push_back(static_cast<int64_t>(out.page_ids.size()));
   }
   if (indptr[batch] != indices.size()) {

@@ -24,8 +24,9 @@ void CheckCache(const TensorView& t, int rank, std::string_view field, std::stri
     Refuse(field,
            fmt::format("must be dense in its last dimension, which has stride {}", t.strides[rank - 1]));
   }
-  for (int d = 1; d < rank; ++d) {
-    if (t.shape[d] < 1) Refuse(field, fmt::format("has {} entries in dimension {}", t.shape[d], d));
+  for (int d = 0; d < rank; ++d) {
+    if (t.shape[d] < (d == 0 ? 0 : 1))
+      Refuse(field, fmt::format("has {} entries in dimension {}", t.shape[d], d));
   }
 }
 
@@ -108,6 +109,7 @@ void AppendKv(const PagedKvView& cache, const TensorView& k, const TensorView& v
       Refuse(field, fmt::format("must be [{}, {}, {}]", reader.size(), cache.kv_heads, dim));
     }
     if (dim > 1 && t.strides[2] != 1) Refuse(field, "must be dense in its last dimension");
+    if (reader.size() > 0 && t.data == nullptr) Refuse(field, "has no data");
   };
   check(k, "k", cache.head_dim);
   check(v, "v", cache.head_dim_v);

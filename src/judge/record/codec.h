@@ -1,8 +1,6 @@
 // Records and manifests as JSON values; the text and the files around them are jsonl.h's.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "base/io/json.h"
 #include "judge/record/record.h"
 

@@ -398,15 +398,16 @@ HWY_INLINE float SoftmaxRowOf(float* scores, int64_t keys, const RowWindow& wind
   const VF inverse_cap = hn::Set(d, kCap ? 1.0F / softcap : 0.0F);
   const VF slope = hn::Set(d, window.slope);
   const VF distance = hn::Set(d, window.distance);
-  const VF begin = hn::Set(d, static_cast<float>(window.begin));
-  const VF end = hn::Set(d, static_cast<float>(window.end));
   const VF lane = hn::Iota(d, 0.0F);
   const VF nothing = hn::Set(d, kMinusInf);
   VF top = nothing;
   for (int64_t j = 0; j < keys; j += kN) {
     const VF at = hn::Add(lane, hn::Set(d, static_cast<float>(j)));
     VF s = Shape<kCap, kAlibi>(hn::Load(d, scores + j), cap, inverse_cap, slope, hn::Add(distance, at));
-    s = hn::IfThenElse(hn::And(hn::Ge(at, begin), hn::Lt(at, end)), s, nothing);
+    // Lanes against what is left of the window: keys past 2^24 are no exact floats.
+    const VF begin = hn::Set(d, static_cast<float>(window.begin - j));
+    const VF end = hn::Set(d, static_cast<float>(window.end - j));
+    s = hn::IfThenElse(hn::And(hn::Ge(lane, begin), hn::Lt(lane, end)), s, nothing);
     hn::Store(s, d, scores + j);
     top = hn::Max(top, s);
   }
@@ -480,14 +481,16 @@ void CopyRows(DType dtype, const KeyRun& from, void* to, int64_t slot_stride, in
            CopyStep{from, static_cast<char*>(to), slot_stride * size, head_stride * size, size});
 }
 
-// Rounds to nearest even; NaN stays NaN, which plain integer rounding would carry into the exponent.
+// Rounds as F32ToBF16: to nearest even; NaN keeps its sign and the top of its payload, which plain integer
+// rounding would carry into the exponent.
 HWY_INLINE hn::Vec<DU16> ToBf16(VF v) {
   const DU du;
   const auto bits = hn::BitCast(du, v);
   const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1));
   const auto rounded = hn::ShiftRight<16>(hn::Add(bits, hn::Add(odd, hn::Set(du, 0x7FFF))));
   const auto is_nan = hn::RebindMask(du, hn::IsNaN(v));
-  return hn::TruncateTo(DU16(), hn::IfThenElse(is_nan, hn::Set(du, 0x7FC0), rounded));
+  const auto quiet = hn::Or(hn::ShiftRight<16>(bits), hn::Set(du, 0x40));
+  return hn::TruncateTo(DU16(), hn::IfThenElse(is_nan, quiet, rounded));
 }
 
 HWY_INLINE void StoreN(VF v, DType dtype, int64_t count, void* out, int64_t at) {

@@ -158,7 +158,12 @@ void SoftmaxColumns(float* s, int64_t keys, int64_t rows, int64_t ld, const RowW
       x += w.slope * (w.distance + static_cast<float>(j));
       max = std::max(max, x);
     }
-    factors[r] = max == kMinusInf ? 1.0F : std::exp(states[r].max - max);
+    if (max == kMinusInf) {
+      for (int64_t j = 0; j < keys; ++j) s[j * ld + r] = 0.0F;
+      factors[r] = 1;
+      continue;
+    }
+    factors[r] = std::exp(states[r].max - max);
     float sum = 0;
     for (int64_t j = 0; j < keys; ++j) {
       float& x = s[j * ld + r];

@@ -1,0 +1,381 @@
+// Every kernel but the softmax ones against its meaning in kernels.h, in double: on the instruction set that
+// PAGODA_ISA names, with inputs and outputs that end where memory ends and NaN in every gap.
+#include "engine/attention/softmax/kernels.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+#include "engine/attention/tiles.h"
+
+namespace pagoda::testing {
+namespace {
+
+constexpr float kUntouched = -12345.0F;
+
+std::vector<int64_t> Dims() {
+  std::vector<int64_t> dims(70);
+  std::iota(dims.begin(), dims.end(), 1);
+  dims.insert(dims.end(), {96, 112, 128, 192, 576});
+  return dims;
+}
+
+const SoftmaxKernels& Kernels() { return ActiveSoftmaxKernels(); }
+
+// The table's own packing of bf16 may be no f32 at all.
+bool PacksToF32(DType dtype) { return dtype != DType::kBF16 || Kernels().isa != Isa::kAvx512Bf16; }
+
+void ExpectNear(double got, double want, double tolerance, const std::string& where) {
+  ASSERT_LE(std::abs(got - want), tolerance) << where << ": " << got << ", expected " << want;
+}
+
+// Rows of q, packed; `rows_of` holds them as stored.
+struct PackedQ {
+  PackedQ(Random& random, DType dtype, int64_t rows, int64_t dim)
+      : ld(Kernels().dim_pad(dim) + Kernels().lanes * random.Between(0, 1)),
+        values(rows * dim),
+        packed(rows == 0 ? 0 : (rows - 1) * ld + Kernels().dim_pad(dim)) {
+    for (int64_t r = 0; r < rows; ++r) {
+      Elements row(dtype, dim, 0);
+      for (int64_t d = 0; d < dim; ++d) {
+        row.Set(d, static_cast<float>(random.Normal()));
+        values[r * dim + d] = row.at(d);
+      }
+      Kernels().pack_row(row.data(), dtype, dim, packed.floats() + r * ld);
+    }
+  }
+  int64_t ld;
+  std::vector<float> values;  // [rows, dim]
+  Elements packed;
+};
+
+TEST(Kernels, PackedRowsAreTheRowAndZeros) {
+  Random random(1);
+  for (const DType dtype : kFloatTypes) {
+    if (!PacksToF32(dtype)) continue;
+    for (const int64_t dim : Dims()) {
+      const PackedQ q(random, dtype, 1, dim);
+      const int64_t pad = Kernels().dim_pad(dim);
+      // In natural order for f32 and f16; bf16 may be shuffled within the row.
+      std::vector<float> got(q.packed.floats(), q.packed.floats() + pad);
+      std::vector<float> want = q.values;
+      want.resize(pad, 0.0F);
+      if (dtype == DType::kBF16) {
+        std::ranges::sort(got);
+        std::ranges::sort(want);
+      }
+      ASSERT_EQ(got, want) << NameOf(dtype) << " dim " << dim;
+    }
+  }
+}
+
+TEST(Kernels, StoreRowUndoesTheOrderOfPackRow) {
+  Random random(2);
+  for (const DType dtype : kFloatTypes) {
+    if (!PacksToF32(dtype)) continue;
+    for (const int64_t dim : Dims()) {
+      const PackedQ q(random, dtype, 1, dim);
+      Elements out(dim);
+      Kernels().store_row(q.packed.floats(), dtype, dim, 2.0F, DType::kF32, out.data());
+      for (int64_t d = 0; d < dim; ++d)
+        ASSERT_EQ(out.at(d), 2 * q.values[d]) << NameOf(dtype) << " dim " << dim;
+    }
+  }
+}
+
+TEST(Kernels, QkIsEveryDotProduct) {
+  Random random(3);
+  for (const DType dtype : kFloatTypes) {
+    for (const int64_t dim : Dims()) {
+      for (int repeat = 0; repeat < 2; ++repeat) {
+        const int64_t rows = random.Between(1, 20);
+        const int64_t keys = random.Between(0, 70);
+        const int64_t heads = random.Between(1, 3);
+        const std::string where = fmt::format("{} dim {} rows {} keys {} heads {} (repeat {})", NameOf(dtype),
+                                              dim, rows, keys, heads, repeat);
+        const Tile k(random, dtype, keys, heads, dim);
+        const PackedQ q(random, dtype, heads * rows, dim);
+        const int64_t ld = keys + random.Between(0, 5);
+        const float scale = random.Chance(0.5) ? 1.0F : 0.125F;
+        Elements scores(keys == 0 ? 0 : (heads * rows - 1) * ld + keys, kUntouched);
+        Kernels().qk(dtype, k.run, q.packed.floats(), rows, q.ld, scale, scores.floats(), ld);
+        for (int64_t i = 0; i < scores.count(); ++i) {
+          const int64_t row = i / ld;
+          const int64_t key = i % ld;
+          if (key >= keys) {
+            ASSERT_EQ(scores.at(i), kUntouched) << where;
+            continue;
+          }
+          double want = 0;
+          double magnitude = 0;
+          for (int64_t d = 0; d < dim; ++d) {
+            const double product = double{scale} * q.values[row * dim + d] * k.at(key, row / rows, d);
+            want += product;
+            magnitude += std::abs(product);
+          }
+          ASSERT_NO_FATAL_FAILURE(ExpectNear(scores.at(i), want, SumError(dim, magnitude), where));
+        }
+      }
+    }
+  }
+}
+
+TEST(Kernels, PvAddsEveryWeightedRow) {
+  Random random(4);
+  for (const DType dtype : kFloatTypes) {
+    for (const int64_t dim : Dims()) {
+      for (int repeat = 0; repeat < 2; ++repeat) {
+        const int64_t rows = random.Between(1, 20);
+        const int64_t keys = random.Between(0, 70);
+        const int64_t heads = random.Between(1, 3);
+        const std::string where = fmt::format("{} dim {} rows {} keys {} heads {} (repeat {})", NameOf(dtype),
+                                              dim, rows, keys, heads, repeat);
+        const int64_t p_ld = keys + random.Between(0, 5);
+        const int64_t acc_pad = Kernels().dim_pad(dim);
+        const int64_t acc_ld = acc_pad + Kernels().lanes * random.Between(0, 1);
+        Elements acc((heads * rows - 1) * acc_ld + acc_pad, 0.0F);
+        std::vector<double> want(heads * rows * dim);
+        std::vector<double> magnitude(want.size());
+        // Twice: the second adds to what the first left.
+        for (int pass = 0; pass < 2; ++pass) {
+          const Tile v(random, dtype, keys, heads, dim);
+          Elements p(keys == 0 ? 0 : (heads * rows - 1) * p_ld + keys);
+          for (int64_t row = 0; row < heads * rows; ++row) {
+            for (int64_t j = 0; j < keys; ++j) {
+              p.Set(row * p_ld + j, static_cast<float>(random.Uniform()));
+              for (int64_t d = 0; d < dim; ++d) {
+                const double product = double{p.at(row * p_ld + j)} * v.at(j, row / rows, d);
+                want[row * dim + d] += product;
+                magnitude[row * dim + d] += std::abs(product);
+              }
+            }
+          }
+          Kernels().pv(dtype, v.run, p.floats(), rows, p_ld, acc.floats(), acc_ld);
+        }
+        for (int64_t row = 0; row < heads * rows; ++row) {
+          Elements out(dim);
+          Kernels().store_row(acc.floats() + row * acc_ld, dtype, dim, 1.0F, DType::kF32, out.data());
+          for (int64_t d = 0; d < dim; ++d) {
+            ASSERT_NO_FATAL_FAILURE(ExpectNear(out.at(d), want[row * dim + d],
+                                               SumError(2 * keys, magnitude[row * dim + d]), where));
+          }
+        }
+      }
+    }
+  }
+}
+
+// f32 values that round in every way there is: all halves, their midpoints, one step to either side, NaN with
+// payloads, infinities, and anything.
+std::vector<float> ValuesThatRound(Random& random) {
+  std::vector<float> values;
+  for (const auto widen : {F16ToF32, BF16ToF32}) {
+    for (int bits = 0; bits < 0xffff; bits += 5) {
+      const float low = widen(static_cast<uint16_t>(bits));
+      const float middle = low + (widen(static_cast<uint16_t>(bits + 1)) - low) / 2;
+      for (const float x :
+           {low, middle, std::nextafter(middle, kInfinity), std::nextafter(middle, -kInfinity)}) {
+        values.push_back(x);
+      }
+    }
+  }
+  for (int i = 0; i < 20000; ++i)
+    values.push_back(std::bit_cast<float>(static_cast<uint32_t>(random.Bits())));
+  for (const uint32_t bits : {0x7f800001U, 0x7fbfffffU, 0x7fc00000U, 0x7fffffffU, 0xff800001U, 0xffc12345U,
+                              0x7f800000U, 0xff800000U, 0x80000000U, 0x477fefffU, 0x477ff000U, 0x7f7fffffU,
+                              0x7f7f8000U, 0x00000001U, 0x33000000U, 0x33000001U, 0x387fffffU}) {
+    values.push_back(std::bit_cast<float>(bits));
+  }
+  return values;
+}
+
+TEST(Kernels, StoreRowRoundsAsHalfDoes) {
+  Random random(5);
+  const std::vector<float> values = ValuesThatRound(random);
+  for (const DType out_dtype : {DType::kF16, DType::kBF16}) {
+    size_t at = 0;
+    for (int64_t dim = 1; at < values.size(); dim = dim % 70 + 1) {
+      const int64_t n = std::min<int64_t>(dim, static_cast<int64_t>(values.size() - at));
+      Elements row(Kernels().dim_pad(n), 0.0F);
+      std::copy_n(values.begin() + static_cast<int64_t>(at), n, row.floats());
+      Elements out(out_dtype, n, 0.0F);
+      Kernels().store_row(row.floats(), DType::kF32, n, 1.0F, out_dtype, out.data());
+      for (int64_t d = 0; d < n; ++d) {
+        const float x = values[at + d];
+        // The factor's product makes a signalling NaN quiet first, as any f32 arithmetic does.
+        const float y = std::isnan(x) ? std::bit_cast<float>(std::bit_cast<uint32_t>(x) | 0x400000U) : x;
+        ASSERT_EQ(static_cast<uint16_t*>(out.data())[d],
+                  out_dtype == DType::kF16 ? F32ToF16(y) : F32ToBF16(y))
+            << NameOf(out_dtype) << " of " << x << fmt::format(" ({:#x})", std::bit_cast<uint32_t>(x));
+      }
+      at += n;
+    }
+  }
+}
+
+TEST(Kernels, StoreRowAppliesTheFactorBeforeItRounds) {
+  Elements row(Kernels().lanes, 3.0F);
+  Elements out(DType::kBF16, 5, 0.0F);
+  Kernels().store_row(row.floats(), DType::kF32, 5, 1.0F / 3, DType::kBF16, out.data());
+  for (int64_t d = 0; d < 5; ++d) EXPECT_EQ(out.at(d), 1.0F);
+}
+
+TEST(Kernels, RowsAreScaledAndAdded) {
+  Random random(6);
+  for (int64_t n = Kernels().lanes; n <= 576; n += Kernels().lanes) {
+    Elements row(n);
+    Elements from(n);
+    std::vector<float> want(n);
+    for (int64_t i = 0; i < n; ++i) {
+      row.Set(i, static_cast<float>(random.Between(-1000, 1000)));
+      from.Set(i, static_cast<float>(random.Between(-1000, 1000)));
+      want[i] = row.at(i) * 0.5F + from.at(i) * -3.0F;  // small integers: exact
+    }
+    Kernels().scale_row(row.floats(), n, 0.5F);
+    Kernels().add_scaled_row(from.floats(), n, -3.0F, row.floats());
+    ASSERT_EQ(std::vector<float>(row.floats(), row.floats() + n), want) << n;
+  }
+}
+
+TEST(Kernels, CopyRowsMovesBitsAndLeavesTheGaps) {
+  Random random(7);
+  for (const DType dtype : kFloatTypes) {
+    for (const int64_t dim : Dims()) {
+      const int64_t keys = random.Between(0, 40);
+      const int64_t heads = random.Between(1, 3);
+      const Tile from(random, dtype, keys, heads, dim);
+      const int64_t head_stride = dim + random.Between(0, 3);
+      const int64_t slot_stride = heads * head_stride + random.Between(0, 3);
+      Elements to(dtype, keys == 0 ? 0 : (keys - 1) * slot_stride + (heads - 1) * head_stride + dim,
+                  kUntouched);
+      const float gap = [&] {
+        Elements one(dtype, 1, kUntouched);
+        return one.at(0);
+      }();
+      std::vector<float> want(to.count(), gap);
+      for (int64_t j = 0; j < keys; ++j) {
+        for (int64_t h = 0; h < heads; ++h) {
+          for (int64_t d = 0; d < dim; ++d) want[j * slot_stride + h * head_stride + d] = from.at(j, h, d);
+        }
+      }
+      Kernels().copy_rows(dtype, from.run, to.data(), slot_stride, head_stride);
+      for (int64_t i = 0; i < to.count(); ++i)
+        ASSERT_EQ(to.at(i), want[i]) << NameOf(dtype) << " dim " << dim;
+    }
+  }
+}
+
+TEST(Kernels, WidenedRowsAreExactAndPadded) {
+  Random random(8);
+  for (const DType dtype : kFloatTypes) {
+    for (const int64_t dim : Dims()) {
+      const int64_t keys = random.Between(0, 70);
+      const Tile k(random, dtype, keys, 1, dim);
+      const int64_t ld = Kernels().dim_pad(dim);
+      Elements out(keys * ld);
+      Kernels().widen_rows(dtype, k.run, out.floats(), ld);
+      for (int64_t i = 0; i < out.count(); ++i) {
+        ASSERT_EQ(out.at(i), i % ld < dim ? k.at(i / ld, 0, i % ld) : 0.0F)
+            << NameOf(dtype) << " dim " << dim << " at " << i;
+      }
+    }
+  }
+}
+
+TEST(Kernels, EveryHalfWidensToItsOwnBits) {
+  std::vector<uint16_t> all(1 << 16);
+  std::iota(all.begin(), all.end(), 0);
+  Elements out(1 << 16);
+  for (const DType dtype : {DType::kF16, DType::kBF16}) {
+    KeyRun run;
+    run.base = all.data();
+    run.slot_stride = run.dim = 1 << 16;
+    run.keys = run.heads = 1;
+    Kernels().widen_rows(dtype, run, out.floats(), 1 << 16);
+    for (int64_t i = 0; i < 1 << 16; ++i) {
+      ASSERT_EQ(std::bit_cast<uint32_t>(out.at(i)),
+                std::bit_cast<uint32_t>(dtype == DType::kF16 ? F16ToF32(all[i]) : BF16ToF32(all[i])))
+          << NameOf(dtype) << fmt::format(" {:#x}", i);
+    }
+  }
+}
+
+TEST(Kernels, WidenedPanelsAreExactAndPadded) {
+  Random random(9);
+  const int64_t lanes = Kernels().lanes;
+  for (const DType dtype : kFloatTypes) {
+    for (const int64_t dim : Dims()) {
+      const int64_t keys = random.Between(0, 40);
+      const int64_t first = random.Between(0, 5);
+      const int64_t panel_keys = first + keys + random.Between(0, 5);
+      const Tile v(random, dtype, keys, 1, dim);
+      const int64_t panels = Kernels().dim_pad(dim) / lanes;
+      Elements out(panels * panel_keys * lanes, kUntouched);
+      Kernels().widen_panels(dtype, v.run, out.floats(), panel_keys, first);
+      for (int64_t i = 0; i < out.count(); ++i) {
+        const int64_t key = i / lanes % panel_keys - first;
+        const int64_t d = i / lanes / panel_keys * lanes + i % lanes;
+        const float want = key < 0 || key >= keys ? kUntouched : d < dim ? v.at(key, 0, d) : 0.0F;
+        ASSERT_EQ(out.at(i), want) << NameOf(dtype) << " dim " << dim << " keys " << keys << " at " << i;
+      }
+    }
+  }
+}
+
+TEST(Kernels, GemmOfEveryShape) {
+  Random random(10);
+  const int64_t lanes = Kernels().lanes;
+  for (int repeat = 0; repeat < 300; ++repeat) {
+    const int64_t m = random.Between(0, 40);
+    const int64_t n = lanes * random.Between(1, 4);
+    const int64_t k = random.Between(0, 70);
+    const int64_t b_rows = k + random.Between(0, 3);
+    const int64_t c_ld = n + lanes * random.Between(0, 1);
+    const bool by_column = random.Chance(0.5);
+    const bool accumulate = random.Chance(0.5);
+    const int64_t a_row = by_column ? 1 : k + random.Between(0, 3);
+    const int64_t a_col = by_column ? m + random.Between(0, 3) : 1;
+    Elements a(m == 0 || k == 0 ? 0 : (m - 1) * a_row + (k - 1) * a_col + 1);
+    for (int64_t i = 0; i < m; ++i) {
+      for (int64_t x = 0; x < k; ++x) a.Set(i * a_row + x * a_col, static_cast<float>(random.Normal()));
+    }
+    // The last panel ends with its last row in use only if there are no spare rows.
+    Elements b(n / lanes * b_rows * lanes);
+    for (int64_t j = 0; j < n; ++j) {
+      for (int64_t x = 0; x < k; ++x) {
+        b.Set((j / lanes * b_rows + x) * lanes + j % lanes, static_cast<float>(random.Normal()));
+      }
+    }
+    Elements c(m == 0 ? 0 : (m - 1) * c_ld + n, accumulate ? 7.0F : kNaN);
+    Kernels().gemm(a.floats(), a_row, a_col, b.floats(), b_rows, m, n, k, c.floats(), c_ld, accumulate);
+    for (int64_t i = 0; i < c.count(); ++i) {
+      if (i % c_ld >= n) {
+        ASSERT_TRUE(accumulate ? c.at(i) == 7.0F : std::isnan(c.at(i)));
+        continue;
+      }
+      double want = accumulate ? 7 : 0;
+      double magnitude = std::abs(want);
+      for (int64_t x = 0; x < k; ++x) {
+        const int64_t j = i % c_ld;
+        const double product =
+            double{a.at(i / c_ld * a_row + x * a_col)} * b.at((j / lanes * b_rows + x) * lanes + j % lanes);
+        want += product;
+        magnitude += std::abs(product);
+      }
+      ASSERT_NO_FATAL_FAILURE(ExpectNear(c.at(i), want, SumError(k, magnitude),
+                                         fmt::format("m {} n {} k {} (repeat {})", m, n, k, repeat)));
+    }
+  }
+}
+
+TEST(Kernels, TheForcedInstructionSetIsTheOneTested) {
+  EXPECT_EQ(Kernels().isa, ActiveIsa());
+  EXPECT_EQ(&Kernels(), &SoftmaxKernelsFor(ActiveIsa()));
+}
+
+}  // namespace
+}  // namespace pagoda::testing

@@ -9,6 +9,8 @@ execute_process(COMMAND ${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${DIR}/
                 OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND ${CMAKE_COMMAND} --build ${DIR}/build COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND ${DIR}/build/consumer COMMAND_ERROR_IS_FATAL ANY)
+# The installed program finds the installed kernels.
+execute_process(COMMAND ${DIR}/prefix/bin/pagoda list variants COMMAND_ERROR_IS_FATAL ANY)
 
 # What is installed stands by itself: nothing in it may point back to the tree or the build folder.
 file(GLOB_RECURSE package ${DIR}/prefix/*.cmake)

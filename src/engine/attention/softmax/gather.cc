@@ -75,7 +75,7 @@ std::unique_ptr<SoftmaxPlanImpl> Plan(const NormalBatch& batch, int threads) {
   traffic.kv_bytes_read = traffic.kv_bytes_written;
   for (const RowBlock& block : plan->blocks) traffic.kv_bytes_read += VisibleBytes(batch, block);
   traffic.tasks = static_cast<int64_t>(plan->copies.size() + plan->blocks.size());
-  traffic.launches = 2;
+  traffic.launches = (plan->copies.empty() ? 0 : 1) + (plan->blocks.empty() ? 0 : 1);
   return plan;
 }
 

@@ -138,7 +138,7 @@ std::unique_ptr<SoftmaxPlanImpl> Plan(const NormalBatch& batch, int threads) {
     plan->traffic.kv_bytes_read += BytesOf(batch, item.block, item.keys.end - item.keys.begin);
   }
   plan->traffic.tasks = static_cast<int64_t>(plan->items.size() + plan->combines.size());
-  plan->traffic.launches = plan->combines.empty() ? 1 : 2;
+  plan->traffic.launches = (plan->items.empty() ? 0 : 1) + (plan->combines.empty() ? 0 : 1);
   return plan;
 }
 

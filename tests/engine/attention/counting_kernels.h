@@ -1,0 +1,28 @@
+// The active kernel table with a meter on it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/attention/softmax/kernels.h"
+
+namespace pagoda::testing {
+
+// While it lives, kernels count the bytes of K and V that they read and copy. One at a time; plans made and
+// run meanwhile use it.
+class CountingKernels {
+ public:
+  // Rows of q go through widen_rows too: `q` and its size tell them from K.
+  CountingKernels(const void* q, size_t q_bytes);
+  ~CountingKernels();
+  CountingKernels(const CountingKernels&) = delete;
+  CountingKernels& operator=(const CountingKernels&) = delete;
+
+  int64_t kv_bytes_read() const;
+  int64_t kv_bytes_written() const;
+
+ private:
+  SoftmaxKernels table_;
+};
+
+}  // namespace pagoda::testing

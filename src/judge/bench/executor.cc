@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <optional>
 #include <set>
 
 #include "base/random.h"
@@ -61,10 +60,8 @@ class Execution {
     double spent_s = 0;
     int64_t timed = 0;
 
-    std::optional<double> MeanSeconds() const {
-      if (timed > 0) return spent_s / static_cast<double>(timed);
-      if (arms.expected_s > 0) return arms.expected_s;
-      return std::nullopt;
+    double ExpectedSeconds() const {
+      return timed > 0 ? spent_s / static_cast<double>(timed) : arms.expected_s;
     }
     int64_t Left(int launches) const { return over ? 0 : launches - std::ssize(done); }
     void Drop(std::string_view variant) {
@@ -89,8 +86,7 @@ class Execution {
       if (hooks_.stop()) return false;
       if (hooks_.progress) hooks_.progress(ProgressBefore(launch, state));
       const LaunchPlan plan = MakeLaunchPlan(run_, state.arms, launch, state.attempts[launch]);
-      const ChildOutcome outcome =
-          hooks_.runner.Run(ToJson(plan), LaunchTimeout(state.MeanSeconds().value_or(0)));
+      const ChildOutcome outcome = hooks_.runner.Run(ToJson(plan), LaunchTimeout(state.ExpectedSeconds()));
       if (outcome.end == ChildEnd::kStopped) return false;
       const LaunchRecord record = RecordOf(plan, outcome);
       hooks_.append(record);
@@ -191,22 +187,7 @@ class Execution {
     progress.total = Total();
     progress.case_name = next.arms.spec.name;
     progress.launch = launch;
-    double known_s = 0;
-    int64_t unknown = 0, known = 0;
-    for (const CaseState& state : states_) {
-      const int64_t left = state.Left(run_.launches);
-      progress.done += run_.launches - left;
-      if (const auto mean = state.MeanSeconds()) {
-        known_s += *mean * static_cast<double>(left);
-        known += left;
-      } else {
-        unknown += left;
-      }
-    }
-    // Cases without a time of their own count like the average of the others.
-    progress.remaining_s = known_s;
-    if (known > 0)
-      progress.remaining_s += known_s / static_cast<double>(known) * static_cast<double>(unknown);
+    for (const CaseState& state : states_) progress.done += run_.launches - state.Left(run_.launches);
     return progress;
   }
 

@@ -36,8 +36,7 @@ struct ExecutionPlan {
 
 struct ExecutionProgress {
   int64_t done = 0, total = 0;  // launches
-  double remaining_s = 0;
-  std::string_view case_name;  // the next one
+  std::string case_name;   // the next one
   int launch = 0;
 };
 

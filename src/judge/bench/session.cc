@@ -86,8 +86,7 @@ class Session {
   }
 
   void Report(std::string_view phase, int64_t done, int64_t total, std::string_view case_name) const {
-    hooks_.progress(phase,
-                    {.done = done, .total = total, .remaining_s = 0, .case_name = case_name, .launch = 0});
+    hooks_.progress(phase, {.done = done, .total = total, .case_name = std::string(case_name), .launch = 0});
   }
 
   void RunGateInto(RecordWriter& writer) {

@@ -169,4 +169,22 @@ Manifest ManifestOf(const RunSetup& setup) {
   return manifest;
 }
 
+std::vector<std::string> NotMeasured(const RunSetup& setup, int threads) {
+  const auto any = [&](auto has) { return std::any_of(setup.cases.begin(), setup.cases.end(), has); };
+  std::vector<std::string> list = {"other machines", fmt::format("other than {} threads", threads)};
+  const auto single_row = [](int64_t rows) { return rows == 1; };
+  if (!any([&](const CaseSpec& c) { return std::any_of(c.queries.begin(), c.queries.end(), single_row); })) {
+    list.emplace_back("decode");
+  }
+  if (!any([&](const CaseSpec& c) { return !std::all_of(c.queries.begin(), c.queries.end(), single_row); })) {
+    list.emplace_back("prefill");
+  }
+  if (!any([](const CaseSpec& c) { return c.cold; })) list.emplace_back("cold caches");
+  if (!any([](const CaseSpec& c) { return !c.cold; })) list.emplace_back("warm caches");
+  for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
+    if (!any([&](const CaseSpec& c) { return c.dtype == dtype; })) list.emplace_back(NameOf(dtype));
+  }
+  return list;
+}
+
 }  // namespace pagoda::judge

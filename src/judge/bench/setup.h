@@ -51,4 +51,8 @@ int LaunchesToRun(const RunSetup& setup, int asked);
 // What the setup says of a manifest; run id, time, machine and protocol are the caller's.
 Manifest ManifestOf(const RunSetup& setup);
 
+// What a reader of the report might think was measured: other machines and thread counts, and the phases,
+// cache states and dtypes that no case has.
+std::vector<std::string> NotMeasured(const RunSetup& setup, int threads);
+
 }  // namespace pagoda::judge

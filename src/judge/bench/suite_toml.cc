@@ -69,6 +69,18 @@ bool IsCaseName(std::string_view name) {
   }
 }
 
+// Of suites and cases: they become parts of file names and command lines.
+void RequireName(const TomlTable& table, const std::string& name) {
+  const auto legal = [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' ||
+           c == '.' || c == '-';
+  };
+  constexpr size_t kLongest = 100;
+  if (name.empty() || name.size() > kLongest || !std::all_of(name.begin(), name.end(), legal)) {
+    throw table.Wrong("name", fmt::format("must be 1 to {} characters of A-Z a-z 0-9 _ . -", kLongest));
+  }
+}
+
 // One [[case]] with the defaults behind it.
 class CaseReader {
  public:
@@ -203,14 +215,7 @@ class CaseReader {
 
   void ReadName() {
     plain_.name = section_.String("name");
-    const auto legal = [](char c) {
-      return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' ||
-             c == '.' || c == '-';
-    };
-    if (plain_.name.empty() || plain_.name.size() > 100 ||
-        !std::all_of(plain_.name.begin(), plain_.name.end(), legal)) {
-      throw section_.Wrong("name", "must be 1 to 100 characters of A-Z a-z 0-9 _ . -");
-    }
+    RequireName(section_, plain_.name);
     if (combinations_ > 1)
       throw section_.Wrong("name", fmt::format("can't name all {} cases of a grid", combinations_));
   }
@@ -280,6 +285,7 @@ Suite SuiteOf(const TomlTable& root) {
   root.RefuseUnknownKeys({"name", "about", "variants", "baseline", "defaults", "case"});
   Suite suite;
   suite.name = root.String("name");
+  RequireName(root, suite.name);
   suite.about = root.String("about", "");
   if (root.Has("variants")) suite.variants = root.Strings("variants");
   std::set<std::string> seen;

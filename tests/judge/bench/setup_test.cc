@@ -178,5 +178,18 @@ TEST_F(SetupTest, TheManifestHoldsCasesFactsAndGaps) {
   EXPECT_THAT(manifest.unsupported, SizeIs(1));
 }
 
+TEST_F(SetupTest, WhatWasNotMeasuredIsSaid) {
+  RunSetup setup = MakeSetup(suite_, selection_, subject_);
+  EXPECT_THAT(NotMeasured(setup, 2),
+              ElementsAre("other machines", "other than 2 threads", "prefill", "warm caches", "f32", "f16"));
+  setup.cases[0].queries = {512};
+  setup.cases[1].dtype = DType::kF32;
+  setup.cases[2].cold = false;
+  EXPECT_THAT(NotMeasured(setup, 2), ElementsAre("other machines", "other than 2 threads", "f16"));
+  setup.cases.resize(1);
+  EXPECT_THAT(NotMeasured(setup, 1),
+              ElementsAre("other machines", "other than 1 threads", "decode", "warm caches", "f32", "f16"));
+}
+
 }  // namespace
 }  // namespace pagoda::judge

@@ -267,6 +267,7 @@ TEST(ParseSuite, RefusesHostileText) {
   EXPECT_THAT(RefusalOf("name = \"\xff\""), StartsWith("x.toml:"));
   EXPECT_THAT(RefusalOf("x = " + std::string(100000, '[')), StartsWith("x.toml:"));
   EXPECT_THAT(RefusalOf("name = 3"), HasSubstr("name = 3 is not a string"));
+  EXPECT_THAT(RefusalOf("name = \"../s\""), HasSubstr("name must be 1 to 100 characters"));
   EXPECT_THAT(RefusalOf("name = \"s\""), HasSubstr("case is missing"));
   EXPECT_THAT(RefusalOf("name = \"s\"\ncase = 1"), HasSubstr("case = 1 is not an array of tables"));
   EXPECT_THAT(RefusalOf("name = \"s\"\ncase = [1]"), HasSubstr("case[0] = 1 is not a table"));

@@ -1,0 +1,391 @@
+// `pagoda bench`: every variant proven right, then timed against the others, then a verdict.
+#include "app/commands/bench.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
+
+#include "app/commands/command.h"
+#include "app/commands/console.h"
+#include "app/commands/launch.h"
+#include "app/commands/report.h"
+#include "app/subjects/kernel_library.h"
+#include "app/subjects/softmax.h"
+#include "base/suggest.h"
+#include "base/sys/clock.h"
+#include "base/sys/environment.h"
+#include "base/sys/machine_lock.h"
+#include "base/sys/process.h"
+#include "engine/simd/ceilings.h"
+#include "judge/bench/environment.h"
+#include "judge/bench/facts.h"
+#include "judge/bench/process_runner.h"
+#include "judge/bench/session.h"
+#include "judge/report/numbers.h"
+#include "judge/report/text.h"
+#include "pagoda/status.h"
+
+namespace pagoda::app {
+namespace {
+
+using nlohmann::json;
+
+constexpr double kFitSpan = 1;   // seconds that one look at the machine takes
+constexpr double kFitWait = 60;  // seconds that an unfit machine is waited for
+
+struct BenchOptions {
+  std::string suite, out, budget, delta = "1%", lock = "wait";
+  judge::Selection selection;
+  std::vector<std::string> fail_on;
+  int launches = 0;
+  uint64_t seed = 2026;
+  bool resume = false, dry_run = false, strict = false, json = false;
+};
+
+volatile std::sig_atomic_t stop_asked = 0;
+
+void AskToStop(int) { stop_asked = 1; }
+bool Stopped() { return stop_asked != 0; }
+double NowSeconds() { return static_cast<double>(sys::NowNs()) * 1e-9; }
+
+// Sleeps in small steps; false when the user asked to stop meanwhile.
+bool SleepFor(double seconds) {
+  constexpr std::chrono::milliseconds kStep(50);
+  const double end_s = NowSeconds() + seconds;
+  while (!Stopped() && NowSeconds() < end_s) std::this_thread::sleep_for(kStep);
+  return !Stopped();
+}
+
+// One case with what it costs at a nominal machine.
+struct Predicted {
+  judge::CaseSpec spec;
+  judge::CaseFacts facts;
+  double launch_s = 0;
+};
+
+std::vector<Predicted> Predict(const judge::RunSetup& setup) {
+  const judge::ProtocolOptions protocol;
+  std::vector<Predicted> cases;
+  for (size_t i = 0; i < setup.cases.size(); ++i) {
+    const auto cost = judge::RooflineCost(setup.facts[i], setup.variants.size() + 1, {}, protocol);
+    cases.push_back({setup.cases[i], setup.facts[i], judge::LaunchSeconds(cost, protocol)});
+  }
+  return cases;
+}
+
+void PrintDryRun(const judge::RunSetup& setup, const BenchOptions& options) {
+  const int launches = judge::LaunchesToRun(setup, options.launches);
+  const judge::NominalMachine nominal;
+  double total_s = 0;
+  json list = json::array();
+  judge::Table table{{{"case"}, {"bytes", true}, {"MFLOP", true}, {"weight", true}, {"predicted", true}}, {}};
+  for (const Predicted& c : Predict(setup)) {
+    total_s += c.launch_s * launches;
+    list.push_back({{"case", c.spec.name},
+                    {"bytes", c.facts.bytes},
+                    {"flops", c.facts.flops},
+                    {"weight", c.spec.weight},
+                    {"predicted_s", c.launch_s * launches}});
+    table.rows.push_back({{c.spec.name},
+                          {judge::Bytes(c.facts.bytes)},
+                          {judge::Significant(c.facts.flops / 1e6)},
+                          {judge::Significant(c.spec.weight)},
+                          {judge::Elapsed(c.launch_s * launches)}});
+  }
+  if (options.json) {
+    fmt::print("{}\n", json({{"schema", 1},
+                             {"suite", setup.suite},
+                             {"variants", setup.variants},
+                             {"baseline", setup.baseline},
+                             {"launches", launches},
+                             {"cases", list},
+                             {"predicted_s", total_s}})
+                           .dump(2));
+    return;
+  }
+  fmt::print("{}", judge::PlainTable(table, "", UsesColour(stdout)));
+  fmt::print(
+      "{} variants, baseline {}; {} launches of each case; about {} for a machine of {:g} GB/s and {:g} "
+      "GFLOP/s, without the gate\n",
+      setup.variants.size(), setup.baseline, launches, judge::Elapsed(total_s), nominal.gb_per_s,
+      nominal.gflop_per_s);
+  for (const judge::Unsupported& u : setup.unsupported) {
+    fmt::print("not run: {} {}: {}\n", u.case_name, u.variant, u.reason);
+  }
+}
+
+// Takes the lock, or says who holds it. False: refused, or the user stopped the wait.
+bool TakeLock(sys::MachineLock& lock, const BenchOptions& options) {
+  const std::string purpose = "bench " + options.suite;
+  if (lock.TryLock(purpose)) return true;
+  if (options.lock == "refuse") {
+    PrintError(fmt::format("{} measures on this machine; wait for it with --lock wait", lock.Holder()));
+    return false;
+  }
+  PrintWarning(fmt::format("waiting for {}, which measures on this machine", lock.Holder()));
+  constexpr double kForEver = 1e9;
+  return lock.LockWithin(kForEver, purpose, Stopped);
+}
+
+class Bench {
+ public:
+  Bench(const BenchOptions& options, const CommandContext& context)
+      : options_(options),
+        context_(context),
+        fail_on_(ParseFailOn(options.fail_on)),
+        delta_(ParseDelta(options.delta)),
+        budget_s_(options.budget.empty() ? 0 : judge::ParseDuration(options.budget)),
+        setup_(judge::MakeSetup(judge::LoadSuite(options.suite), options.selection, subject_)) {
+    if (options.resume && options.out.empty()) {
+      throw Error(ErrorCode::kInvalidArgument, "--resume",
+                  "needs --out DIR, the directory of the run to go on with");
+    }
+  }
+
+  int Run() {
+    if (options_.dry_run) {
+      PrintDryRun(setup_, options_);
+      return kDone;
+    }
+    if (setup_.GateCases().empty()) {
+      const judge::Unsupported& first = setup_.unsupported.front();
+      PrintError(fmt::format("no variant computes any of the cases; {} {}: {}", first.case_name,
+                             first.variant, first.reason));
+      return kCannotRun;
+    }
+    std::signal(SIGINT, AskToStop);
+    std::signal(SIGTERM, AskToStop);
+    sys::MachineLock lock;
+    if (!TakeLock(lock, options_)) return Stopped() ? kInterrupted : kCannotRun;
+    const std::string run_id = fmt::format("{}-{}", judge::UtcTimeForFileName(), setup_.suite);
+    directory_ =
+        options_.out.empty() ? std::filesystem::path("runs") / run_id : std::filesystem::path(options_.out);
+    judge::Manifest manifest = judge::ManifestOf(setup_);
+    manifest.run_id = run_id;
+    if (!Describe(manifest)) return Stopped() ? kInterrupted : kCannotRun;
+    const judge::SessionResult result = Measure(std::move(manifest));
+    return result.interrupted ? SayHowToGoOn() : Report(result);
+  }
+
+ private:
+  // Machine, options and ceilings into the manifest. False: the machine is unfit and --strict, or a stop.
+  bool Describe(judge::Manifest& manifest) {
+    manifest.delta = delta_;
+    manifest.seed = options_.seed;
+    manifest.threads = context_.Threads();
+    manifest.time = judge::UtcTime();
+    manifest.command_line = fmt::format("{}", fmt::join(context_.argv, " "));
+    manifest.environment =
+        judge::ReadEnvironmentFacts({sys::OwnProgram(), KernelLibraryPath(0), KernelLibraryPath(1)});
+    manifest.not_measured = judge::NotMeasured(setup_, manifest.threads);
+    sys::EnvironmentMeter meter;
+    const judge::Fitness fitness =
+        judge::WaitUntilFit([&] { return judge::SampleOf(meter.Read()); }, SleepFor, kFitSpan, kFitWait, {});
+    if (Stopped()) return false;
+    if (fitness.unfit) {
+      if (options_.strict) {
+        PrintError(
+            fmt::format("the machine is unfit for timing: {}; `pagoda machine` tells more", *fitness.unfit));
+        return false;
+      }
+      Warn(fmt::format("the machine is unfit for timing: {}; results will say so", *fitness.unfit));
+      manifest.not_measured.push_back(fmt::format("a quiet machine: at the start {}", *fitness.unfit));
+    }
+    // A resumed run keeps the ceilings that it began with.
+    if (!options_.resume) manifest.ceilings = ToRecord(MeasureCeilings(QuickCeilings(manifest.threads)));
+    return !Stopped();
+  }
+
+  judge::SessionResult Measure(judge::Manifest manifest) {
+    const std::filesystem::path mark =
+        std::filesystem::temp_directory_path() / fmt::format("pagoda-{}.mark", manifest.run_id);
+    judge::ProcessRunner runner(LaunchCommand(), mark, Stopped);
+    judge::SessionOptions session;
+    session.directory = directory_;
+    session.launches = options_.launches;
+    session.budget_s = budget_s_;
+    session.resume = options_.resume;
+    const judge::SessionHooks hooks{
+        .runner = runner,
+        .stop = Stopped,
+        .now_s = NowSeconds,
+        .progress = [this](std::string_view phase,
+                           const judge::ExecutionProgress& p) { ShowProgress(phase, p); },
+        .note = [this](const std::string& note) { Warn(note); }};
+    judge::SessionResult result = judge::RunSession(setup_, std::move(manifest), session, hooks);
+    progress_.reset();
+    return result;
+  }
+
+  void ShowProgress(std::string_view phase, const judge::ExecutionProgress& p) {
+    if (phase != phase_) {
+      progress_.emplace(phase, p.total - p.done, context_.quiet);
+      phase_ = phase;
+      shown_ = p.done - 1;
+    }
+    // A launch that is run again is no step of its own.
+    for (; shown_ < p.done; ++shown_) progress_->Step(p.case_name);
+  }
+
+  void Warn(const std::string& text) {
+    progress_.reset();
+    phase_.clear();
+    if (!context_.quiet) PrintWarning(text);
+  }
+
+  int SayHowToGoOn() const {
+    PrintWarning(
+        fmt::format("interrupted; what was measured is kept. Go on with: pagoda bench {} --resume --out {}",
+                    options_.suite, directory_.string()));
+    return kInterrupted;
+  }
+
+  int Report(const judge::SessionResult& result) const {
+    const SavedRun run = LoadRun(directory_);
+    const std::vector<std::string> written = WriteReports(run);
+    fmt::print("{}", ReportText({run}, options_.json ? ReportFormat::kJson : ReportFormat::kTerminal,
+                                UsesColour(stdout)));
+    if (!options_.json) fmt::print("Reports: {}\n", fmt::join(written, " · "));
+    const int code = BenchExitCode(run.verdict, fail_on_);
+    return code == kDone && result.nothing_to_time ? kCannotRun : code;
+  }
+
+  const BenchOptions& options_;
+  const CommandContext& context_;
+  FailOn fail_on_;
+  double delta_;
+  double budget_s_;
+  SoftmaxSubject subject_;
+  judge::RunSetup setup_;
+  std::filesystem::path directory_;
+  std::optional<Progress> progress_;
+  std::string phase_;
+  int64_t shown_ = 0;
+};
+
+}  // namespace
+
+FailOn ParseFailOn(const std::vector<std::string>& conditions) {
+  static const std::vector<std::string> kKnown = {"loss", "inconclusive"};
+  FailOn fail_on;
+  for (const std::string& condition : conditions) {
+    if (condition == kKnown[0]) {
+      fail_on.loss = true;
+    } else if (condition == kKnown[1]) {
+      fail_on.inconclusive = true;
+    } else {
+      throw Error(ErrorCode::kInvalidArgument, "--fail-on",
+                  fmt::format("'{}' is none of {}{}", condition, fmt::join(kKnown, ", "),
+                              DidYouMean(condition, kKnown)));
+    }
+  }
+  return fail_on;
+}
+
+double ParseDelta(std::string_view text) {
+  std::string_view number = text;
+  const bool percent = number.ends_with('%');
+  if (percent) number.remove_suffix(1);
+  double value = 0;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+  if (percent) value /= 100;
+  if (error != std::errc() || end != number.data() + number.size() || !(value > 0 && value < 1)) {
+    throw Error(ErrorCode::kInvalidArgument, "--delta",
+                fmt::format("= '{}' must be a share above 0 and below 1, such as 1% or 0.01", text));
+  }
+  return value;
+}
+
+int BenchExitCode(const judge::RunVerdict& run, const FailOn& fail_on) {
+  bool invalid = run.gates_passed < run.gates_total, loss = false;
+  bool inconclusive = run.verdict == judge::Verdict::kInconclusive;
+  const auto look = [&](const judge::Outcome& outcome) {
+    invalid = invalid || outcome.verdict == judge::Verdict::kInvalid;
+    loss = loss || outcome.verdict == judge::Verdict::kLoss;
+    inconclusive = inconclusive || outcome.verdict == judge::Verdict::kInconclusive;
+  };
+  for (const judge::Contrast& contrast : run.contrasts) {
+    look(contrast.overall);
+    for (const judge::CaseVerdict& c : contrast.cases) look(c.device);
+  }
+  invalid = invalid || run.verdict == judge::Verdict::kInvalid;
+  if (invalid) return kGateFailed;
+  if (fail_on.loss && loss) return kConditionFailed;
+  if (fail_on.inconclusive && inconclusive) return kInconclusive;
+  return kDone;
+}
+
+judge::Ceilings ToRecord(const MachineCeilings& measured) {
+  judge::Ceilings ceilings;
+  for (const ReadCeiling& r : measured.read) {
+    ceilings.bandwidth.push_back({static_cast<double>(r.run_bytes), r.threads, r.gb_per_s.median});
+  }
+  for (const FlopCeiling& f : measured.flops) {
+    ceilings.compute.push_back({f.isa, f.dtype, f.threads, f.gflop_per_s.median});
+  }
+  return ceilings;
+}
+
+void AddBench(CLI::App& app, CommandContext& context) {
+  const auto options = std::make_shared<BenchOptions>();
+  CLI::App* bench =
+      app.add_subcommand("bench", "Prove variants right, time them against each other, and decide");
+  bench->add_option("SUITE", options->suite, "Name of a built-in suite, or a TOML file")->required();
+  bench
+      ->add_option(
+          "--variants", options->selection.variants,
+          "Variants, comma-separated; the first is the baseline unless --baseline (default: the suite's)")
+      ->delimiter(',')
+      ->type_name("A,B,...");
+  bench
+      ->add_option("--baseline", options->selection.baseline, "The variant that the others are compared with")
+      ->type_name("NAME");
+  bench->add_option("--only", options->selection.only, "Cases whose name this regular expression finds")
+      ->type_name("REGEX");
+  bench->add_flag("--cold", options->selection.cold, "Every case with cold caches, whatever the suite says");
+  bench->add_flag("--warm", options->selection.warm, "Every case with warm caches; with --cold: both");
+  bench
+      ->add_option("--launches", options->launches,
+                   "Fresh processes for each case (default: 12, or what many cases need to be decided)")
+      ->type_name("J")
+      ->check(CLI::Range(1, 1000));
+  bench->add_option("--budget", options->budget, "Shorten the run to about this time: 300, 90s, 5m, 1h30m")
+      ->type_name("TIME");
+  bench->add_option("--delta", options->delta, "Smallest difference that matters (default: 1%)")
+      ->type_name("SHARE");
+  bench->add_option("--seed", options->seed, "Of inputs and of every random order (default: 2026)")
+      ->type_name("N");
+  bench->add_option("--out", options->out, "Directory for records and reports (default: runs/DATE-SUITE)")
+      ->type_name("DIR");
+  bench->add_flag("--resume", options->resume, "Go on with the interrupted run in --out DIR");
+  bench->add_flag("--dry-run", options->dry_run, "Only show cases, bytes, FLOPs and a predicted time");
+  bench->add_option("--fail-on", options->fail_on, "Fail on loss (exit code 1) or inconclusive (exit code 4)")
+      ->delimiter(',')
+      ->type_name("loss,inconclusive");
+  bench->add_flag("--strict", options->strict, "Refuse to run on a machine that stays busy for 60 s");
+  bench->add_option("--lock", options->lock, "When another bench runs here: wait (default) or refuse")
+      ->check(CLI::IsMember({"wait", "refuse"}).description(""))
+      ->type_name("HOW");
+  bench->add_flag("--json", options->json, "The report as one JSON object");
+  bench->footer(
+      "Examples:\n"
+      "  pagoda bench seed-paged-attention --budget 5m\n"
+      "  pagoda bench llm --variants gather,spmd_paged_attention_highperf --only 's4096.*decode' --fail-on "
+      "loss\n"
+      "A budget is met by fewer blocks first, then by fewer launches, neither below what a verdict needs.\n"
+      "Exit codes: 0 done, 1 --fail-on loss, 2 bad usage or input, 3 a wrong result, a crash or a hang, 4 "
+      "--fail-on\n"
+      "inconclusive, 5 it can't run here, 6 I/O or internal error, 130 interrupted.");
+  bench->callback([options, &context] { context.exit_code = Bench(*options, context).Run(); });
+}
+
+}  // namespace pagoda::app

@@ -242,31 +242,6 @@ void Run(const CommandContext& context, bool as_json, bool quick) {
 
 }  // namespace
 
-judge::Ceilings ToRecord(const MachineCeilings& ceilings) {
-  judge::Ceilings record;
-  for (const ReadCeiling& c : ceilings.read) {
-    record.bandwidth.push_back({static_cast<double>(c.run_bytes), c.threads, c.gb_per_s.median});
-  }
-  for (const FlopCeiling& c : ceilings.flops) {
-    record.compute.push_back({c.isa, c.dtype, c.threads, c.gflop_per_s.median});
-  }
-  return record;
-}
-
-judge::Ceilings MeasureBenchCeilings(int threads) {
-  return ToRecord(MeasureCeilings(QuickCeilings(threads)));
-}
-
-judge::EnvironmentFacts DescribeMachine(const sys::MachineInfo& machine) {
-  judge::EnvironmentFacts facts;
-  facts.cpu = machine.cpu_model;
-  facts.cpu_flags = machine.cpu_flags;
-  facts.caches = CachesInWords(machine);
-  if (machine.memory_bytes > 0) facts.memory = judge::Bytes(static_cast<double>(machine.memory_bytes));
-  facts.kernel = machine.kernel;
-  return facts;
-}
-
 std::vector<Unfitness> WhyUnfit(const MachineState& state, const MachineCeilings& ceilings) {
   const judge::EnvironmentLimits limits;
   const sys::EnvironmentReading& now = state.reading;

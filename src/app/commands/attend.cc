@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -30,7 +29,7 @@ struct Options {
   std::vector<std::string> variants;
   std::string out;
   std::string make_golden;
-  DType out_dtype = DType::kF32;
+  std::string out_dtype = "f32";
   bool check = false;
   bool time = false;
   bool json = false;
@@ -85,7 +84,9 @@ void RunFile(const Options& options, const CommandContext& context, Kernels& ker
   attend.variants = options.variants;
   attend.check = options.check;
   attend.time = options.time;
-  attend.out_dtype = options.out_dtype;
+  attend.out_dtype = options.out_dtype == "f32"   ? DType::kF32
+                     : options.out_dtype == "f16" ? DType::kF16
+                                                  : DType::kBF16;
   attend.threads = context.Threads();
   outcome.result = Attend(c, kernels, attend);
   if (!options.out.empty()) WriteOutput(options.out, outcome.result);
@@ -213,8 +214,8 @@ void AddAttend(CLI::App& app, CommandContext& context) {
   attend->add_flag("--check", options->check, "Compare every element with the expectation in the file");
   attend->add_option("--out", options->out, "Write o and lse of the first variant that supports the case")
       ->type_name("FILE");
-  attend->add_option("--out-dtype", options->out_dtype, "f32 (default), f16 or bf16")
-      ->transform(CLI::CheckedTransformer(dtypes))
+  attend->add_option("--out-dtype", options->out_dtype, "Of the output (default f32)")
+      ->check(CLI::IsMember({"f32", "f16", "bf16"}))
       ->type_name("DTYPE");
   attend->add_flag("--time", options->time, "Time warm calls: host (plan and run) and device");
   attend

@@ -15,22 +15,15 @@
 namespace pagoda::app {
 namespace {
 
+// In the order of --help.
 void AddCommands(CLI::App& app, CommandContext& context) {
+  AddMachine(app, context);
   AddList(app, context);
   AddAttend(app, context);
   AddGate(app, context);
-#ifdef PAGODA_COMMAND_MACHINE
-  AddMachine(app, context);
-#endif
-#ifdef PAGODA_COMMAND_BENCH
   AddBench(app, context);
-#endif
-#ifdef PAGODA_COMMAND_LAUNCH
-  AddLaunch(app, context);
-#endif
-#ifdef PAGODA_COMMAND_REPORT
   AddReport(app, context);
-#endif
+  AddLaunch(app, context);
 }
 
 int Main(int argc, const char* const* argv) {

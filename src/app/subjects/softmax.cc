@@ -1,31 +1,18 @@
 #include "app/subjects/softmax.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <fstream>
 #include <utility>
 
 #include "app/subjects/softmax_arm.h"
 #include "base/random.h"
 #include "base/sys/affinity.h"
+#include "base/sys/cpu.h"
 #include "engine/attention/oracle.h"
 
 namespace pagoda::app {
 namespace {
 
 constexpr int64_t kLeastColdBytes = int64_t{256} << 20;
-
-// Bytes of the largest cache of CPU 0, as the kernel lists them; 0 where it doesn't.
-int64_t LastLevelCacheBytes() {
-  int64_t most = 0;
-  for (int index = 0;; ++index) {
-    std::ifstream file(fmt::format("/sys/devices/system/cpu/cpu0/cache/index{}/size", index));
-    int64_t kilobytes = 0;
-    if (!(file >> kilobytes)) return most;  // "32768K"
-    most = std::max(most, kilobytes << 10);
-  }
-}
 
 // What a case's inputs and reference depend on.
 bool SameProblem(const judge::CaseSpec& a, const judge::CaseSpec& b) {
@@ -67,7 +54,7 @@ std::optional<std::string> WhyNot(const judge::CaseSpec& spec, const SoftmaxVari
   return support.field + " " + support.reason;
 }
 
-int64_t ColdBytes() { return std::max(kLeastColdBytes, 4 * LastLevelCacheBytes()); }
+int64_t ColdBytes() { return std::max(kLeastColdBytes, 4 * sys::ReadMachineInfo().LastLevelCacheBytes()); }
 
 SoftmaxSubject::SoftmaxSubject() = default;
 

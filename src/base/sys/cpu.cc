@@ -72,9 +72,9 @@ std::vector<CacheInfo> ReadCaches(const std::filesystem::path& cpu0) {
 }
 
 std::string InterestingFlags(const std::string& all) {
-  static constexpr std::array<std::string_view, 14> kPrefixes = {"sse4_2", "avx",   "fma", "f16c",   "amx",
-                                                                 "vnni",   "asimd", "sve", "bf16",   "i8mm",
-                                                                 "fphp",   "neon",  "sme", "dotprod"};
+  static constexpr std::array<std::string_view, 13> kPrefixes = {"sse4_2", "avx",   "fma",    "f16c", "amx",
+                                                                 "vnni",   "asimd", "sve",    "bf16", "i8mm",
+                                                                 "fphp",   "neon",  "dotprod"};
   std::stringstream words(all);
   std::string kept;
   for (std::string word; words >> word;) {

@@ -32,6 +32,7 @@ constexpr int64_t kTaskBytes = int64_t{4} << 20;
 // 20 GB/s).
 constexpr int64_t kAheadBytes = 2048;
 constexpr int kFlopTasksPerThread = 32;
+constexpr int64_t kLeastBufferBytes = 16 * kTaskBytes;
 
 CeilingFigure Summary(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -41,26 +42,27 @@ CeilingFigure Summary(std::vector<double> values) {
 // A fixed permutation of [0, n), n a power of two, without a pattern that a prefetcher could follow: a
 // full-period linear congruential generator whose high bits are mixed into the low ones. The first `ahead`
 // entries follow again at the end.
-std::vector<uint32_t> RandomOrder(int64_t n, int64_t taken, int64_t ahead) {
+std::vector<uint32_t> RandomOrder(int64_t n, int64_t ahead) {
   const auto mask = static_cast<uint64_t>(n - 1);
   const int half = std::max(1, static_cast<int>(std::bit_width(mask)) / 2);
-  std::vector<uint32_t> order(static_cast<size_t>(taken + ahead));
+  std::vector<uint32_t> order(static_cast<size_t>(n + ahead));
   uint64_t state = 12345 & mask;
-  for (int64_t i = 0; i < taken; ++i) {
+  for (int64_t i = 0; i < n; ++i) {
     state = (state * 2862933555777941757U + 3037000493U) & mask;
     order[static_cast<size_t>(i)] = static_cast<uint32_t>(state ^ (state >> half));
   }
-  for (int64_t i = 0; i < ahead; ++i) order[static_cast<size_t>(taken + i)] = order[static_cast<size_t>(i)];
+  for (int64_t i = 0; i < ahead; ++i) order[static_cast<size_t>(n + i)] = order[static_cast<size_t>(i)];
   return order;
 }
 
 int64_t BufferBytes(const CeilingOptions& options) {
   const sys::MachineInfo machine = sys::ReadMachineInfo();
-  const int64_t wanted = std::max(options.least_buffer_bytes, 8 * machine.LastLevelCacheBytes());
+  const int64_t wanted =
+      std::max({options.least_buffer_bytes, 8 * machine.LastLevelCacheBytes(), kLeastBufferBytes});
   int64_t bytes = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(wanted)));
   // A power of two, so that runs of any length fill it evenly and RandomOrder reaches each once.
   const int64_t most = machine.memory_bytes > 0 ? machine.memory_bytes / 4 : bytes;
-  while (bytes > most && bytes > 16 * kTaskBytes) bytes /= 2;
+  while (bytes > most && bytes > kLeastBufferBytes) bytes /= 2;
   return bytes;
 }
 
@@ -200,38 +202,42 @@ class Measurement {
 
   bool MeasureRuns() {
     for (const int64_t run_bytes : options_.run_bytes) {
-      const int64_t volume = options_.run_volume_bytes > 0
-                                 ? std::min(options_.run_volume_bytes, result_.buffer_bytes)
-                                 : result_.buffer_bytes;
       const int64_t ahead = std::max<int64_t>(1, kAheadBytes / run_bytes);
-      const int64_t runs = volume / run_bytes;
-      const std::vector<uint32_t> order = RandomOrder(result_.buffer_bytes / run_bytes, runs, ahead);
+      const std::vector<uint32_t> order = RandomOrder(result_.buffer_bytes / run_bytes, ahead);
       for (const int threads : options_.run_threads) {
         if (!Begin(fmt::format("reading runs of {} bytes on {} threads", run_bytes, threads))) return false;
-        result_.read.push_back({threads, run_bytes, TimeRuns(run_bytes, runs, ahead, order, threads)});
+        result_.read.push_back({threads, run_bytes, TimeRuns(run_bytes, ahead, order, threads)});
       }
     }
     return true;
   }
 
-  // The better of plain loads and loads with the next run asked for early: a kernel may do either.
-  CeilingFigure TimeRuns(int64_t run_bytes, int64_t runs, int64_t ahead, const std::vector<uint32_t>& order,
+  // The better of plain loads and loads with the next run asked for early: a kernel may do either. Each
+  // repeat reads the next slice of the buffer, so that nothing is read again before all of it was.
+  CeilingFigure TimeRuns(int64_t run_bytes, int64_t ahead, const std::vector<uint32_t>& order,
                          int threads) const {
     ThreadPool pool(threads);
+    const int64_t whole = result_.buffer_bytes;
+    const int64_t wanted = options_.run_volume_bytes > 0 ? options_.run_volume_bytes : whole;
+    const auto slice = static_cast<int64_t>(
+        std::bit_ceil(static_cast<uint64_t>(std::clamp(wanted, kLeastBufferBytes / 4, whole))));
     const int64_t per_task = std::max<int64_t>(1, kTaskBytes / 4 / run_bytes);
-    const int64_t tasks = runs / per_task;
-    const auto bytes = static_cast<double>(tasks * per_task * run_bytes);
+    const int64_t tasks = slice / run_bytes / per_task;
+    int64_t slices_done = 0;
+    const auto read_slice = [&](auto read) {
+      const uint32_t* const first = order.data() + slices_done++ % (whole / slice) * (slice / run_bytes);
+      pool.Run(tasks, [&](int64_t task, int) { read(first + task * per_task); });
+    };
     const auto plain = [&] {
-      pool.Run(tasks, [&](int64_t task, int) {
-        memory_.read_runs(source_.data(), order.data() + task * per_task, per_task, run_bytes);
-      });
+      read_slice([&](const uint32_t* runs) { memory_.read_runs(source_.data(), runs, per_task, run_bytes); });
     };
     const auto early = [&] {
-      pool.Run(tasks, [&](int64_t task, int) {
-        memory_.read_runs_ahead(source_.data(), order.data() + task * per_task, per_task, run_bytes, ahead);
+      read_slice([&](const uint32_t* runs) {
+        memory_.read_runs_ahead(source_.data(), runs, per_task, run_bytes, ahead);
       });
     };
     constexpr int kTrials = 2;
+    const auto bytes = static_cast<double>(slice);
     return Time(bytes, early, kTrials).highest > Time(bytes, plain, kTrials).highest
                ? Time(bytes, early, options_.repeats)
                : Time(bytes, plain, options_.repeats);

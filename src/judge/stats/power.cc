@@ -87,6 +87,10 @@ int LeastLaunches(double alpha) {
   return static_cast<int>(std::ceil(1 + std::log2(1 / alpha) - 1e-9));
 }
 
+int PlannedLaunches(double alpha) {
+  return std::max(kDefaultLaunches, LeastLaunches(alpha) + kSpareLaunches);
+}
+
 double StandardError(double sigma, int launches) { return sigma / std::sqrt(0.955 * launches); }
 
 double MinimumDetectableEffect(double sigma, int launches, double delta_star, double alpha, double power) {
@@ -97,10 +101,15 @@ double MinimumDetectableEffect(double sigma, int launches, double delta_star, do
 }
 
 int LaunchesFor(double sigma, double effect, double delta_star, double alpha, int least) {
+  RequireChance(alpha, "alpha");
+  const double z = NormalQuantile(kPower);
+  // MinimumDetectableEffect(...) <= effect, turned round so that it takes one tail and no search for the
+  // quantile.
   const auto sees = [&](int launches) {
-    return MinimumDetectableEffect(sigma, launches, delta_star, alpha) <= effect;
+    const double s = StandardError(sigma, launches);
+    return delta_star + z * s <= effect && StudentTail((effect - z * s) / s, launches - 1) <= alpha / 2;
   };
-  int low = std::max(least, LeastLaunches(alpha));
+  int low = std::max(least, LeastLaunches(alpha) + kSpareLaunches);
   int high = kMostLaunches;
   if (low > high || !sees(high)) return 0;
   // The effect falls with every launch, so halving finds the first that is small enough.

@@ -128,12 +128,12 @@ void ExplainNoVerdict(Outcome& outcome, double alpha) {
   const bool significant = outcome.p_adjusted < kAlpha && (outcome.theta.high < 0 || outcome.theta.low > 0);
   const int least = LeastLaunches(alpha);
   if (outcome.launches_used < least) {
-    outcome.launches_needed = least;
+    outcome.launches_needed = PlannedLaunches(alpha);
     Inconclude(
         outcome, Reason::kTooFewLaunches,
-        fmt::format("{} launches can't reach significance after adjustment, whatever the effect; {} can",
+        fmt::format("{} launches can't reach significance after adjustment, whatever the effect; it takes {}",
                     outcome.launches_used, least),
-        RunAgain(least));
+        RunAgain(outcome.launches_needed));
     return;
   }
   if (significant && effect >= outcome.delta && effect < outcome.delta_star) {

@@ -44,6 +44,13 @@ TEST(LeastLaunches, AreThoseWhoseLeastPReachesAlpha) {
   }
 }
 
+TEST(PlannedLaunches, AreTwelveOrThreeAboveTheFewest) {
+  EXPECT_EQ(PlannedLaunches(0.05), 12);
+  EXPECT_EQ(PlannedLaunches(AdjustedAlpha(10, 1)), 12);
+  EXPECT_EQ(PlannedLaunches(AdjustedAlpha(10, 4)), 14);
+  EXPECT_EQ(PlannedLaunches(AdjustedAlpha(60, 4)), 17);
+}
+
 TEST(MinimumDetectableEffect, IsTheFormula) {
   const double s = 0.008 / std::sqrt(0.955 * 12);
   EXPECT_NEAR(MinimumDetectableEffect(0.008, 12, 0.001, 0.05, 0.95),
@@ -61,13 +68,13 @@ TEST(MinimumDetectableEffect, IsInfiniteWhereTheTestCanNeverReject) {
 
 TEST(LaunchesFor, IsTheLeastThatSeesTheEffect) {
   EXPECT_EQ(LaunchesFor(0.002, 0.02, 0.01, 0.05), kDefaultLaunches);
-  for (const double sigma : {0.005, 0.01, 0.02, 0.03}) {
+  for (const double sigma : {0.015, 0.02, 0.03}) {
     const int launches = LaunchesFor(sigma, 0.02, 0.01, 0.05, 2);
     ASSERT_GT(launches, 0);
     EXPECT_LE(MinimumDetectableEffect(sigma, launches, 0.01, 0.05), 0.02);
     EXPECT_GT(MinimumDetectableEffect(sigma, launches - 1, 0.01, 0.05), 0.02);
   }
-  EXPECT_EQ(LaunchesFor(0.002, 0.02, 0.01, AdjustedAlpha(60, 4)), LeastLaunches(AdjustedAlpha(60, 4)));
+  EXPECT_EQ(LaunchesFor(0.002, 0.02, 0.01, AdjustedAlpha(60, 4)), PlannedLaunches(AdjustedAlpha(60, 4)));
 }
 
 TEST(LaunchesFor, IsZeroWhenNoPracticalNumberDoes) {

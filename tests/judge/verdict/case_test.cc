@@ -182,7 +182,8 @@ TEST(Rule, TooFewLaunchesForTheFamilySayHowManyItTakes) {
   outcome.p_adjusted = 1;
   Decide(outcome, input);
   EXPECT_EQ(outcome.reason, Reason::kTooFewLaunches);
-  EXPECT_EQ(outcome.launches_needed, 11);
+  EXPECT_THAT(outcome.why, HasSubstr("it takes 11"));
+  EXPECT_EQ(outcome.launches_needed, PlannedLaunches(input.alpha));
   EXPECT_EQ(outcome.mde, kInf);
 }
 

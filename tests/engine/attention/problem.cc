@@ -64,6 +64,7 @@ Problem::Problem(const ProblemSpec& spec) : spec_(spec) {
   std::vector<int64_t> ids(pages);
   std::iota(ids.begin(), ids.end(), 0);
   random.Shuffle(std::span<int64_t>(ids));
+  if (spec.layer != 0) random = random.Fork(spec.layer);
 
   const int64_t k_row = spec.head_dim;
   const int64_t v_row = spec.head_dim_v;
@@ -166,15 +167,28 @@ SoftmaxCall Problem::Call(float* out, float* lse) const {
   return call;
 }
 
+void Problem::SetQ(int64_t row, int64_t head, int64_t d, float value) {
+  Put(q_, spec_.dtype, (row * spec_.q_heads + head) * spec_.head_dim + d, value);
+}
+
 Result RunVariant(const SoftmaxVariant& variant, const Problem& problem, int threads) {
-  const SoftmaxPlan plan = PlanSoftmax(variant, problem.batch(), threads);
-  Buffer out(problem.out_floats() * sizeof(float), Guards::kBoth);
-  Buffer lse(problem.lse_floats() * sizeof(float), Guards::kBoth);
+  return RunVariant(variant, problem.batch(), problem.Call(nullptr, nullptr), threads);
+}
+
+Result RunVariant(const SoftmaxVariant& variant, const SoftmaxBatch& batch, SoftmaxCall call, int threads) {
+  const SoftmaxPlan plan = PlanSoftmax(variant, batch, threads);
+  const int64_t rows = call.q.shape[0];
+  const int64_t heads = call.q.shape[1];
+  const int64_t dim = batch.kv.head_dim_v;
+  Buffer out(rows * heads * dim * sizeof(float), Guards::kBoth);
+  Buffer lse(rows * heads * sizeof(float), Guards::kBoth);
   Buffer workspace(plan.workspace_bytes(), Guards::kBoth);
   const float nan = std::numeric_limits<float>::quiet_NaN();
   for (Buffer* buffer : {&out, &lse, &workspace}) std::ranges::fill(buffer->span<float>(), nan);
   ThreadPool pool(threads);
-  RunSoftmax(plan, problem.Call(out.as<float>(), lse.as<float>()), workspace.span<std::byte>(), pool);
+  call.out = TensorView::Dense(out.data(), DType::kF32, {rows, heads, dim});
+  call.lse = TensorView::Dense(lse.data(), DType::kF32, {rows, heads});
+  RunSoftmax(plan, call, workspace.span<std::byte>(), pool);
   for (const auto& [name, buffer] : {std::pair{"out", &out}, {"lse", &lse}, {"workspace", &workspace}}) {
     if (const auto damage = buffer->FindDamage()) {
       ADD_FAILURE() << variant.name << " wrote outside " << name << ": " << damage->Describe(buffer->size());

@@ -24,6 +24,7 @@ struct ProblemSpec {
   bool alibi = false, sinks = false;
   float spread = 1;  // standard deviation of q and k
   uint64_t seed = 2026;
+  uint64_t layer = 0;  // other values in q, K and V at the same places
 
   std::string Describe() const;
 };
@@ -36,6 +37,7 @@ class Problem {
   const ProblemSpec& spec() const { return spec_; }
   const SoftmaxBatch& batch() const { return batch_; }
   SoftmaxCall Call(float* out, float* lse) const;
+  void SetQ(int64_t row, int64_t head, int64_t d, float value);
   int64_t out_floats() const { return total_q_ * spec_.q_heads * spec_.head_dim_v; }
   int64_t lse_floats() const { return total_q_ * spec_.q_heads; }
 
@@ -56,6 +58,8 @@ struct Result {
 // Runs a variant with guard bytes round its output and workspace; poisons both with NaN first.
 // Fails the test when a guard byte changed.
 Result RunVariant(const SoftmaxVariant& variant, const Problem& problem, int threads);
+// The same for any batch; out and lse of `call` are set here.
+Result RunVariant(const SoftmaxVariant& variant, const SoftmaxBatch& batch, SoftmaxCall call, int threads);
 
 // Empty when every element is within atol + rtol * |expected|, else the worst one in words.
 std::string Mismatch(const Result& got, const OracleResult& want, double atol, double rtol);

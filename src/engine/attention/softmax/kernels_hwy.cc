@@ -121,7 +121,8 @@ HWY_INLINE VF Tanh(VF x) {
   const VF small = hn::MulAdd(hn::Mul(y, z), x, x);
   const VF e = Exp(hn::Min(hn::Add(size, size), hn::Set(d, 80.0F)));
   const VF large = hn::Sub(hn::Set(d, 1.0F), hn::Div(hn::Set(d, 2.0F), hn::Add(e, hn::Set(d, 1.0F))));
-  return hn::IfThenElse(hn::Lt(size, hn::Set(d, 0.625F)), small, hn::CopySignToAbs(large, x));
+  // Asked this way round, NaN takes the polynomial and stays NaN; Min above would have made it a number.
+  return hn::IfThenElse(hn::Ge(size, hn::Set(d, 0.625F)), hn::CopySignToAbs(large, x), small);
 }
 
 // --- few rows: q.k

@@ -326,6 +326,10 @@ void RowWork::StoreOutput() const {
       const int64_t row = batch.q_begin[block_.sequence] + block_.first_query + i / batch.group;
       const int64_t head = (block_.first_head + h) * batch.group + i % batch.group;
       auto [max, sum] = states_[h * rows_ + i];
+      // A row that sees a key has a sum of at least 1, unless its scores were NaN: that must show, also
+      // beside a sink and in a merge, which takes an LSE of -inf for an empty state.
+      const Sight& sight = sights_[h * rows_ + i];
+      const bool broken = sight.begin < sight.end && !(sum > 0);
       float shrink = 1;
       if (!call.sinks.empty()) {
         const float sink = F32At(call.sinks, head);
@@ -336,16 +340,16 @@ void RowWork::StoreOutput() const {
           max = top;
         }
       }
-      // A row that sees a key has a sum of at least 1, unless its scores were NaN: that must show.
-      const Sight& sight = sights_[h * rows_ + i];
-      const float nothing = sight.begin < sight.end ? std::numeric_limits<float>::quiet_NaN() : 0.0F;
-      const float factor = sum > 0 ? shrink / sum : nothing;
+      constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+      const float factor = broken ? kNaN : sum > 0 ? shrink / sum : 0.0F;
       context_->kernels.store_row(
           Acc(h, i), order, batch.head_dim_v, factor, call.out.dtype,
           At(call.out.data, row * call.out.strides[0] + head * call.out.strides[1], call.out.dtype));
       if (!call.lse.empty()) {
         static_cast<float*>(call.lse.data)[row * call.lse.strides[0] + head * call.lse.strides[1]] =
-            sum > 0 ? max + std::log(sum) : kMinusInf;
+            broken    ? kNaN
+            : sum > 0 ? max + std::log(sum)
+                      : kMinusInf;
       }
     }
   }

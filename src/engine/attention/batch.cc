@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
 
 #include "engine/attention/variant.h"
 #include "engine/kv/page_table.h"
@@ -54,6 +55,12 @@ NormalBatch Normalise(const SoftmaxBatch& in) {
   out.q_begin = ResolveOffsets(in.q_indptr, "q_indptr");
   out.batch = static_cast<int64_t>(out.q_begin.size()) - 1;
   out.total_q = out.q_begin.back();
+  // q itself is not here to compare with, and plans hold a few words for each block of rows.
+  constexpr int64_t kMaxRows = std::numeric_limits<int32_t>::max();
+  if (out.total_q > kMaxRows) {
+    Refuse(fmt::format("q_indptr[{}]", out.batch),
+           fmt::format("= {} rows of q are more than the {} that a plan holds", out.total_q, kMaxRows));
+  }
   ResolvedTable table = ResolveTable(in.table, out.batch, in.kv.page_size, in.kv.num_pages);
   out.kv_len = std::move(table.kv_len);
   out.page_begin = std::move(table.page_begin);

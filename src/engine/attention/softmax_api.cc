@@ -16,6 +16,11 @@ namespace {
   throw Error(ErrorCode::kInvalidArgument, field, complaint);
 }
 
+// A tensor that is given and has elements has them somewhere.
+void CheckData(const TensorView& t, std::string_view field) {
+  if (t.data == nullptr && !t.empty() && t.elements() > 0) Refuse(field, "has no data");
+}
+
 void CheckRows(const TensorView& t, std::string_view field, const NormalBatch& batch, int64_t dim) {
   if (t.empty()) Refuse(field, "is missing");
   if (t.rank != 3 || t.shape[0] != batch.total_q || t.shape[1] != batch.q_heads || t.shape[2] != dim) {
@@ -23,6 +28,7 @@ void CheckRows(const TensorView& t, std::string_view field, const NormalBatch& b
            fmt::format("must be [{}, {}, {}] as planned", batch.total_q, batch.q_heads, dim));
   }
   if (dim > 1 && t.strides[2] != 1) Refuse(field, "must be dense in its last dimension");
+  CheckData(t, field);
 }
 
 void CheckPerHead(const TensorView& t, std::string_view field, const NormalBatch& batch) {
@@ -30,6 +36,7 @@ void CheckPerHead(const TensorView& t, std::string_view field, const NormalBatch
   if (t.dtype != DType::kF32 || t.rank != 1 || t.shape[0] != batch.q_heads) {
     Refuse(field, fmt::format("must be [{}] of f32", batch.q_heads));
   }
+  CheckData(t, field);
 }
 
 void CheckGeometry(const PagedKvView& call, const PagedKvView& plan) {
@@ -57,6 +64,8 @@ void CheckCall(const SoftmaxPlanImpl& plan, const SoftmaxCall& call, std::span<s
                const ThreadPool& pool) {
   const NormalBatch& batch = plan.batch;
   CheckGeometry(call.kv, batch.kv);
+  if (!batch.page_ids.empty() && call.kv.k == nullptr) Refuse("kv.k", "has no data");
+  if (!batch.page_ids.empty() && call.kv.v == nullptr) Refuse("kv.v", "has no data");
   CheckRows(call.q, "q", batch, batch.head_dim);
   if (call.q.dtype != batch.kv.dtype) {
     Refuse("q", fmt::format("is {}, but the cache is {}", NameOf(call.q.dtype), NameOf(batch.kv.dtype)));
@@ -67,6 +76,7 @@ void CheckCall(const SoftmaxPlanImpl& plan, const SoftmaxCall& call, std::span<s
                             call.lse.shape[0] != batch.total_q || call.lse.shape[1] != batch.q_heads)) {
     Refuse("lse", fmt::format("must be [{}, {}] of f32", batch.total_q, batch.q_heads));
   }
+  CheckData(call.lse, "lse");
   CheckPerHead(call.alibi_slopes, "alibi_slopes", batch);
   CheckPerHead(call.sinks, "sinks", batch);
   if (workspace.size() < plan.workspace_bytes) {
@@ -91,7 +101,9 @@ SoftmaxPlan::~SoftmaxPlan() = default;
 size_t SoftmaxPlan::workspace_bytes() const { return impl_->workspace_bytes; }
 
 SoftmaxPlan PlanSoftmax(const SoftmaxVariant& variant, const SoftmaxBatch& batch, int threads) {
-  if (threads < 1) Refuse("threads", fmt::format("= {} must be at least 1", threads));
+  constexpr int kMaxThreads = 4096;  // of a ThreadPool
+  if (threads < 1 || threads > kMaxThreads)
+    Refuse("threads", fmt::format("= {} is outside 1..{}", threads, kMaxThreads));
   NormalBatch normal = Normalise(batch);
   if (const Support support = variant.supports(normal); !support.ok) {
     throw Error(ErrorCode::kUnsupported, support.field,

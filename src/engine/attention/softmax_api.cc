@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/checked_math.h"
 #include "engine/attention/variant.h"
 #include "pagoda/softmax.h"
 #include "pagoda/status.h"
@@ -127,7 +128,7 @@ void MergeSoftmaxStates(std::span<float> out_a, std::span<float> lse_a, std::spa
   const size_t rows = lse_a.size();
   if (dim < 1) Refuse("dim", fmt::format("= {} must be at least 1", dim));
   if (lse_b.size() != rows) Refuse("lse_b", fmt::format("has {} rows, lse_a has {}", lse_b.size(), rows));
-  const size_t floats = rows * static_cast<size_t>(dim);
+  const auto floats = static_cast<size_t>(MulOrThrow(static_cast<int64_t>(rows), dim, "dim"));
   if (out_a.size() != floats)
     Refuse("out_a", fmt::format("has {} floats, expected {}", out_a.size(), floats));
   if (out_b.size() != floats)

@@ -153,6 +153,63 @@ TEST_P(SoftmaxVariantTest, PrefillOfManyRows) {
   }
 }
 
+// A position's row is the same whether it is decoded or part of a prefill: windows and ALiBi count from it.
+TEST_P(SoftmaxVariantTest, PrefillAndDecodeAgree) {
+  for (const bool windowed : {false, true}) {
+    ProblemSpec spec;
+    spec.contexts = {75};
+    spec.queries = {30};
+    spec.alibi = true;
+    spec.head_dim = spec.head_dim_v = 32;
+    if (windowed) spec.params.window_left = 20;
+    const Problem prefill(spec);
+    const Result all = RunVariant(*GetParam(), prefill, 2);
+    for (const int64_t query : {0, 1, 17, 29}) {
+      // The same tensors with the context cut behind the query.
+      int32_t q_indptr[] = {0, 1};
+      int32_t context = static_cast<int32_t>(75 - 30 + query + 1);
+      NormalBatch normal = Normalise(prefill.batch());
+      SoftmaxBatch batch = prefill.batch();
+      batch.q_indptr = TensorView::Dense(q_indptr, DType::kI32, {2});
+      batch.table = PageTable::Padded(TensorView::Dense(normal.page_ids.data(), DType::kI64,
+                                                        {1, static_cast<int64_t>(normal.page_ids.size())}),
+                                      TensorView::Dense(&context, DType::kI32, {1}));
+      SoftmaxCall call = prefill.Call(nullptr, nullptr);
+      call.q.data = static_cast<float*>(call.q.data) + query * call.q.strides[0];
+      call.q.shape[0] = 1;
+      const Result one = RunVariant(*GetParam(), batch, call, 2);
+      for (int64_t i = 0; i < spec.q_heads * spec.head_dim_v; ++i) {
+        ASSERT_NEAR(one.out[i], all.out[query * spec.q_heads * spec.head_dim_v + i], 1e-5)
+            << "query " << query << " element " << i << " windowed " << windowed;
+      }
+      for (int64_t h = 0; h < spec.q_heads; ++h) {
+        ASSERT_NEAR(one.lse[h], all.lse[query * spec.q_heads + h], 1e-5)
+            << "query " << query << " head " << h;
+      }
+    }
+  }
+}
+
+// Dot products beyond 65,504, the largest f16.
+TEST_P(SoftmaxVariantTest, F16NeverAccumulatesInF16) {
+  for (const int64_t queries : {1, 40}) {
+    ProblemSpec spec;
+    spec.contexts = {300};
+    spec.queries = {queries};
+    spec.dtype = DType::kF16;
+    spec.spread = 100;
+    spec.params.scale = 1e-4F;
+    const Problem problem(spec);
+    double largest = 0;
+    const SoftmaxCall call = problem.Call(nullptr, nullptr);
+    const OracleResult want = SoftmaxOracle(problem.batch(), call);
+    for (const double lse : want.lse) largest = std::max(largest, lse / spec.params.scale.value());
+    ASSERT_GT(largest, 65504) << "the scores are too small for the test";
+    const std::string wrong = Mismatch(RunVariant(*GetParam(), problem, 2), want, 1e-3, 1e-3);
+    EXPECT_TRUE(wrong.empty()) << wrong << "\n" << spec.Describe();
+  }
+}
+
 // Anything with anything. The seed of a failing problem is in its description; PAGODA_TEST_SEED replays from
 // there.
 TEST_P(SoftmaxVariantTest, RandomProblems) {

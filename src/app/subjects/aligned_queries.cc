@@ -39,7 +39,7 @@ std::array<int64_t, kTargets> TargetKeys(const VisibleRange& v, int64_t page_siz
 // Adds to `query` the multiple of the key at `k` that gives its score a good part of the weight among
 // `visible` keys with unrelated ones.
 void AddKey(std::vector<double>& query, const PagedKvView& kv, int64_t k, double visible, double penalty,
-            double softcap) {
+            double keys_in_query, double softcap) {
   const double scale = 1 / std::sqrt(static_cast<double>(kv.head_dim));
   double length = 0;
   for (int64_t d = 0; d < kv.head_dim; ++d) {
@@ -50,7 +50,7 @@ void AddKey(std::vector<double>& query, const PagedKvView& kv, int64_t k, double
   double factor = 0;
   // The others' scores spread with the query's own length, which the sum of their weights grows with.
   for (int round = 0; round < 3; ++round) {
-    double score = std::log(visible) + 1 + penalty + factor * factor / 2;
+    double score = std::log(visible) + 1 + penalty + keys_in_query * factor * factor / 2;
     if (softcap > 0) score = softcap * std::atanh(std::min(score / softcap, 0.95));
     factor = std::min(score / (scale * length), 8.0);
   }
@@ -85,7 +85,7 @@ std::vector<int64_t> AlignQueries(const judge::CaseSpec& spec, const PageLayout&
         const double slope =
             call.alibi_slopes.empty() ? 0 : ReadElement(call.alibi_slopes.data, DType::kF32, head);
         AddKey(query, kv, at, static_cast<double>(v.end - v.first), slope * static_cast<double>(position - j),
-               spec.softcap);
+               static_cast<double>((kTargets - cell + cells - 1) / cells), spec.softcap);
       }
       const int64_t row = end_row - 1 - back;
       for (int64_t d = 0; d < spec.head_dim; ++d) {

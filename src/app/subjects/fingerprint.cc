@@ -9,9 +9,14 @@
 namespace pagoda::app {
 namespace {
 
-// Each step is a bijection of the state for a given word and of the word for a given state: a single changed
-// word can't cancel.
-uint64_t Step(uint64_t state, uint64_t word) { return std::rotl((state ^ word) * 0x9e3779b97f4a7c15, 29); }
+// A bijection of the state for a given word and of the word for a given state, so that a single changed word
+// can't cancel. One multiplication alone would move the top bit to one place, where the next word could take
+// it back.
+uint64_t Step(uint64_t state, uint64_t word) {
+  uint64_t x = (state ^ word) * 0x9e3779b97f4a7c15;
+  x ^= x >> 32;
+  return std::rotl(x * 0xd6e8feb86659fd93, 29);
+}
 
 // Spreads every bit over all others; a bijection.
 uint64_t Scramble(uint64_t x) { return SplitMix64(x); }

@@ -7,8 +7,8 @@
 
 namespace pagoda::app {
 
-// A 64-bit hash of `bytes` that changes with any single changed byte for certain, and with any other change
-// but for a chance of about 2^-64. Several GB/s; not for secrets.
+// A 64-bit hash of `bytes`. It changes for certain when one aligned word of eight bytes does, and else but
+// for a chance of about 2^-64. Several GB/s; not for secrets.
 uint64_t Fingerprint(std::span<const std::byte> bytes, uint64_t seed = 0);
 
 }  // namespace pagoda::app

@@ -1,0 +1,85 @@
+// The real variants pass; what must make it fail is in tests/faults.
+#include "app/subjects/gate.h"
+
+#include <gtest/gtest.h>
+
+#include "judge/bench/case_name.h"
+#include "pagoda/status.h"
+
+namespace pagoda::app {
+namespace {
+
+class EveryVariant : public testing::TestWithParam<const SoftmaxVariant*> {};
+
+TEST_P(EveryVariant, PassesOnOrdinaryCases) {
+  Kernels kernels(*pagoda_kernel_library());
+  for (const char* name :
+       {"b2_h4_kv2_s130-7_bs16_hd64_bf16_decode", "b1_h6_kv2_s60_bs7_hd40_f32_q9_hnd_wl11_sinks",
+        "b2_h2_kv1_s40-64_bs32_hd80_f16_q40-1_combined_padded_noncausal_alibi"}) {
+    const judge::CaseSpec spec = judge::ParseCaseName(name);
+    for (const uint64_t seed : {2026, 2029}) {
+      const GateCase gate_case(spec, seed, nullptr);
+      const judge::GateResult result = RunGate(gate_case, kernels, *GetParam(), 2);
+      EXPECT_TRUE(result.passed) << name << ": " << result.fault;
+      EXPECT_EQ(result.case_name, name);
+      EXPECT_EQ(result.variant, GetParam()->name);
+      EXPECT_EQ(result.seed, seed);
+      EXPECT_TRUE(result.bitwise_repeatable);
+      EXPECT_GT(result.max_abs_error, 0);
+      EXPECT_LT(result.max_abs_error, 0.05);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EveryVariant,
+                         testing::ValuesIn(SoftmaxVariants().begin(), SoftmaxVariants().end()),
+                         [](const auto& info) { return std::string(info.param->name); });
+
+TEST(Gate, TheSuitesToleranceWinsOverThatOfTheDtype) {
+  judge::CaseSpec spec = judge::ParseCaseName("b1_h2_kv2_s40_bs16_hd64_bf16_decode");
+  EXPECT_EQ(ToleranceOf(spec).atol, 8e-3);
+  spec.atol = 1e-4;
+  EXPECT_EQ(ToleranceOf(spec).atol, 1e-4);
+  EXPECT_EQ(ToleranceOf(spec).rtol, 8e-3);
+  EXPECT_TRUE(ToleranceOf(spec).scale_by_row);
+}
+
+TEST(Gate, AVariantThatThrowsHasFailed) {
+  SoftmaxVariant throwing = *FindSoftmaxVariant("gather");
+  throwing.run = [](const SoftmaxPlanImpl&, const SoftmaxCall&, std::span<std::byte>, ThreadPool&) {
+    throw Error(ErrorCode::kInternal, "tile", "is lost");
+  };
+  Kernels kernels(*pagoda_kernel_library());
+  const GateCase gate_case(judge::ParseCaseName("b1_h2_kv2_s40_bs16_hd64_bf16_decode"), 2026, nullptr);
+  const judge::GateResult result = RunGate(gate_case, kernels, throwing, 1);
+  EXPECT_FALSE(result.passed);
+  EXPECT_FALSE(result.bitwise_repeatable);
+  EXPECT_EQ(result.fault, "threw: tile is lost");
+}
+
+// The output moves in its last bit from call to call: only the promise makes that a fault.
+void RunWithNoise(const SoftmaxPlanImpl& plan, const SoftmaxCall& call, std::span<std::byte> workspace,
+                  ThreadPool& pool) {
+  static int calls = 0;
+  FindSoftmaxVariant("gather")->run(plan, call, workspace, pool);
+  if (++calls % 2 == 0) *static_cast<uint32_t*>(call.out.data) ^= 1;
+}
+
+TEST(Gate, BitsMayDifferOnlyWhereNothingWasPromised) {
+  Kernels kernels(*pagoda_kernel_library());
+  const GateCase gate_case(judge::ParseCaseName("b1_h2_kv2_s40_bs16_hd64_f32_decode"), 2026, nullptr);
+  SoftmaxVariant noisy = *FindSoftmaxVariant("gather");
+  noisy.run = RunWithNoise;
+  for (const uint32_t promise : {kRepeatable, kThreadInvariant, kBatchInvariant}) {
+    noisy.promises = promise;
+    EXPECT_NE(RunGate(gate_case, kernels, noisy, 2).fault.find("not the same bits"), std::string::npos)
+        << promise;
+  }
+  noisy.promises = 0;
+  const judge::GateResult result = RunGate(gate_case, kernels, noisy, 2);
+  EXPECT_TRUE(result.passed) << result.fault;
+  EXPECT_FALSE(result.bitwise_repeatable);
+}
+
+}  // namespace
+}  // namespace pagoda::app

@@ -1,0 +1,111 @@
+#include "app/subjects/softmax.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "app/subjects/variant_info.h"
+#include "judge/bench/case_name.h"
+#include "pagoda/status.h"
+
+namespace pagoda::app {
+namespace {
+
+judge::CaseSpec Spec(const char* name) { return judge::ParseCaseName(name); }
+
+TEST(SoftmaxFacts, DecodeIsTwoKvHeadsTimesDimTimesSizePerKey) {
+  const judge::CaseFacts facts = FactsOf(Spec("b1_h16_kv8_s4096_bs64_hd128_bf16_decode"));
+  EXPECT_EQ(facts.bytes, 2.0 * 8 * 128 * 2 * 4096);
+  EXPECT_EQ(facts.flops, 4.0 * 16 * 128 * 4096);
+  EXPECT_EQ(facts.run_bytes, 64.0 * 8 * 128 * 2);
+}
+
+TEST(SoftmaxFacts, CausalPrefillCountsVisiblePairs) {
+  const double n = 4096;
+  const double m = 512;
+  const judge::CaseFacts facts = FactsOf(Spec("b1_h32_kv4_s4096_bs64_hd128_bf16_q512"));
+  EXPECT_EQ(facts.flops, 4.0 * 32 * 128 * (m * (n - m) + m * (m + 1) / 2));
+  EXPECT_EQ(facts.bytes, 2.0 * 4 * 128 * 2 * n);
+}
+
+TEST(SoftmaxFacts, AWindowHidesKeysFromBothFormulas) {
+  // Rows 94..99 see 11 keys each: 84..99 between them.
+  const judge::CaseFacts facts = FactsOf(Spec("b1_h2_kv1_s100_bs16_hd64_f32_q6_wl10"));
+  EXPECT_EQ(facts.bytes, 2.0 * 64 * 4 * 16);
+  EXPECT_EQ(facts.flops, 4.0 * 2 * 64 * 6 * 11);
+}
+
+TEST(SoftmaxFacts, KAndVMayHaveDifferentDims) {
+  const judge::CaseFacts facts = FactsOf(Spec("b2_h2_kv2_s10-30_bs16_hd192_f16_decode_dv128"));
+  EXPECT_EQ(facts.bytes, 40.0 * 2 * (192 + 128) * 2);
+  EXPECT_EQ(facts.flops, 40.0 * 2 * 2 * (192 + 128));
+  EXPECT_EQ(facts.run_bytes, 16.0 * 2 * 192 * 2);
+}
+
+TEST(SoftmaxFacts, CombinedPagesAreOneRun) {
+  EXPECT_EQ(FactsOf(Spec("b1_h2_kv2_s30_bs16_hd64_f16_decode_combined")).run_bytes, 2.0 * 16 * 2 * 64 * 2);
+}
+
+TEST(VariantInfo, TellsOfAllVariantsAndTheirPromises) {
+  const std::vector<VariantInfo> infos = DescribeVariants();
+  ASSERT_EQ(infos.size(), SoftmaxVariants().size());
+  for (const VariantInfo& info : infos) {
+    EXPECT_FALSE(info.summary.empty());
+    EXPECT_FALSE(info.guarantees.empty()) << info.name;
+  }
+}
+
+class SoftmaxSubjectTest : public testing::Test {
+ protected:
+  void SetUp() override { setenv("PAGODA_KERNELS", PAGODA_TEST_KERNELS, 1); }
+
+  static judge::PrepareOptions Arms() {
+    judge::PrepareOptions options;
+    options.seed = 7;
+    options.threads = 2;
+    options.cold = false;
+    for (const SoftmaxVariant* variant : SoftmaxVariants())
+      options.arms.push_back({std::string(variant->name), 0});
+    options.arms.insert(options.arms.begin() + 1, {"gather", 1});
+    return options;
+  }
+};
+
+TEST_F(SoftmaxSubjectTest, EveryArmIsTimedAndRight) {
+  SoftmaxSubject subject;
+  const auto arms = subject.Prepare(Spec("b2_h4_kv2_s130-40_bs16_hd64_bf16_decode"), Arms());
+  ASSERT_EQ(arms.size(), SoftmaxVariants().size() + 1);
+  for (const auto& arm : arms) {
+    const judge::EpochTime time = arm->Run(3);
+    EXPECT_GT(time.device_ns, 0);
+    EXPECT_GT(time.host_ns, time.device_ns);
+    const judge::CheckResult check = arm->CheckTimedOutput();
+    EXPECT_TRUE(check.passed) << check.fault;
+    EXPECT_GT(check.max_abs_error, 0);
+  }
+}
+
+TEST_F(SoftmaxSubjectTest, AnOutputThatNoCallWroteFailsTheCheck) {
+  SoftmaxSubject subject;
+  const auto arms = subject.Prepare(Spec("b1_h4_kv2_s40_bs16_hd64_f32_decode"), Arms());
+  arms[0]->Run(0);
+  const judge::CheckResult check = arms[0]->CheckTimedOutput();
+  EXPECT_FALSE(check.passed);
+  EXPECT_NE(check.fault.find("o[0][0][0]"), std::string::npos) << check.fault;
+}
+
+TEST_F(SoftmaxSubjectTest, ColdInputsExceedTheCaches) { EXPECT_GE(ColdBytes(), int64_t{256} << 20); }
+
+TEST_F(SoftmaxSubjectTest, GatesThroughTheLoadedLibrary) {
+  SoftmaxSubject subject;
+  const judge::CaseSpec spec = Spec("b2_h4_kv2_s40-17_bs16_hd64_f16_decode");
+  for (const std::string& variant : subject.Variants()) {
+    EXPECT_EQ(subject.WhyNot(spec, variant), std::nullopt);
+    const judge::GateResult result = subject.Gate(spec, variant, 2029, 2);
+    EXPECT_TRUE(result.passed) << result.fault;
+  }
+  EXPECT_THROW(subject.Gate(spec, "nothing", 2029, 2), Error);
+}
+
+}  // namespace
+}  // namespace pagoda::app

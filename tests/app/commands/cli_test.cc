@@ -1,0 +1,240 @@
+// The built program from outside: exit codes, messages, and which stream they go to.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/io/json.h"
+#include "base/io/safetensors.h"
+#include "base/sys/process.h"
+
+namespace pagoda::app {
+namespace {
+
+sys::ProcessResult Pagoda(std::vector<std::string> arguments,
+                          std::vector<std::pair<std::string, std::string>> environment = {}) {
+  arguments.insert(arguments.begin(), PAGODA_TEST_PROGRAM);
+  sys::ProcessSpec spec;
+  spec.argv = std::move(arguments);
+  spec.timeout_s = 120;
+  spec.environment = std::move(environment);
+  return sys::RunProcess(spec);
+}
+
+std::string Case(const std::string& name) {
+  return std::string(PAGODA_TEST_CASES) + "/" + name + ".safetensors";
+}
+
+bool Holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+struct WrongUsage {
+  std::vector<std::string> arguments;
+  std::string says;
+};
+
+TEST(Cli, WrongUsageIsCode2WithTheMend) {
+  const WrongUsage wrongs[] = {
+      {{}, "A subcommand is required; see `pagoda --help`"},
+      {{"atend"}, R"("atend" is not a command of `pagoda`; did you mean "attend"?)"},
+      {{"attend"}, "CASE is required; see `pagoda attend --help`"},
+      {{"attend", Case("dims_d1_f32"), "--chek"},
+       R"(--chek is not an option of `pagoda attend`; did you mean "--check"?)"},
+      {{"attend", Case("dims_d1_f32"), "--variant", "gathr"},
+       R"("gathr" does not exist; did you mean "gather"?)"},
+      {{"attend", Case("dims_d1_f32"), "--out-dtype", "f8"}, "--out-dtype: f8 not in {f32,f16,bf16}"},
+      {{"attend", Case("dims_d1_f32"), Case("page3_d80_bf16_h5_1"), "--out", "x"},
+       "--out takes one CASE, but 2 are given"},
+      {{"list", "varaints"}, R"("varaints" is not a command of `pagoda list`; did you mean "variants"?)"},
+      {{"list", "suites", "more"}, "`pagoda list suites` takes no argument \"more\""},
+      {{"list", "suites", "--threads", "0"}, "--threads"},
+      {{"list", "cases", "smke"}, "smoke"},
+      {{"gate", "smoke", "--only", "("}, "--only \"(\" is not a regular expression"},
+      {{"gate", "smoke", "--only", "nothing"}, "--only \"nothing\" matches none of the 4 cases of smoke"},
+      {{"gate", "smoke", "--variants", "gather,highperf"}, "\"highperf\" does not exist"},
+  };
+  for (const WrongUsage& wrong : wrongs) {
+    const sys::ProcessResult r = Pagoda(wrong.arguments);
+    SCOPED_TRACE(r.err);
+    EXPECT_EQ(r.exit_code, 2);
+    EXPECT_TRUE(Holds(r.err, wrong.says)) << "does not say: " << wrong.says;
+    EXPECT_TRUE(r.err.starts_with("pagoda: error: "));
+    EXPECT_EQ(r.out, "");
+  }
+}
+
+TEST(Cli, BrokenFilesAreCode2WithFileAndField) {
+  const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "pagoda_broken";
+  std::filesystem::create_directories(folder);
+  const auto write = [&](const char* name, const std::string& bytes) {
+    std::ofstream(folder / name, std::ios::binary) << bytes;
+    return (folder / name).string();
+  };
+  const std::string header = R"({"q":{"dtype":"F32","shape":[1],"data_offsets":[0,400]}})";
+  std::string length(8, '\0');
+  length[0] = static_cast<char>(header.size());
+  const std::pair<std::string, std::string> files[] = {
+      {(folder / "missing.safetensors").string(), "does not exist"},
+      {write("empty.safetensors", ""), "empty.safetensors"},
+      {write("text.safetensors", "this is no tensor file at all"), "text.safetensors"},
+      {write("short.safetensors", length + header), "q"},
+      {write("huge.safetensors", std::string(8, '\x7f') + "{}"), "huge.safetensors"},
+      {Case("invalid/page_id_equals_P"), "kv_indices[1] = 7 is outside 0..6"},
+      {Case("invalid/scale_nan"), "scale = \"nan\" is not finite"},
+      {Case("invalid/heads_not_divisible"), "q.shape"},
+  };
+  for (const auto& [file, says] : files) {
+    const sys::ProcessResult r = Pagoda({"attend", file, "--check"});
+    SCOPED_TRACE(r.err);
+    EXPECT_EQ(r.exit_code, 2);
+    EXPECT_TRUE(Holds(r.err, says)) << "does not say: " << says;
+    EXPECT_TRUE(Holds(r.err, std::filesystem::path(file).filename().string()));
+    EXPECT_EQ(r.out, "");
+  }
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Cli, TheWorstOfSeveralFilesWins) {
+  const std::string good = Case("dims_d1_f32");
+  const std::string hstu = Case("hstu_paged_page1");
+  const std::string invalid = Case("invalid/scale_nan");
+  EXPECT_EQ(Pagoda({"attend", "--check", good, good}).exit_code, 0);
+  EXPECT_EQ(Pagoda({"attend", "--check", good, hstu, good}).exit_code, 5);
+  EXPECT_EQ(Pagoda({"attend", "--check", hstu, invalid, good}).exit_code, 2);
+
+  // Its output differs from the expectation once that is halved.
+  const std::filesystem::path wrong =
+      std::filesystem::path(::testing::TempDir()) / "pagoda_wrong.safetensors";
+  const auto file = io::SafetensorsFile::Open(good);
+  std::vector<io::SafetensorsTensor> tensors = file.tensors();
+  std::vector<float> zeros;
+  for (io::SafetensorsTensor& t : tensors) {
+    if (t.name != "expected_o") continue;
+    zeros.assign(t.elements(), 0);
+    t.bytes = std::as_bytes(std::span(zeros));
+  }
+  io::WriteSafetensors(wrong, tensors, file.metadata());
+  const sys::ProcessResult r = Pagoda({"attend", "--check", wrong.string(), hstu});
+  EXPECT_EQ(r.exit_code, 3);
+  EXPECT_TRUE(Holds(r.out, "WRONG")) << r.out;
+  EXPECT_EQ(Pagoda({"attend", "--check", wrong.string(), invalid}).exit_code, 2);
+  EXPECT_EQ(Pagoda({"attend", wrong.string()}).exit_code, 0) << "nothing was asked to be checked";
+  std::filesystem::remove(wrong);
+}
+
+TEST(Cli, AttendWritesWhatItComputed) {
+  const std::string out = (std::filesystem::path(::testing::TempDir()) / "pagoda_out.safetensors").string();
+  ASSERT_EQ(
+      Pagoda({"attend", Case("dims_d1_f32"), "--variant", "gather", "--out", out, "--out-dtype", "bf16"})
+          .exit_code,
+      0);
+  const auto file = io::SafetensorsFile::Open(out);
+  ASSERT_NE(file.Find("o"), nullptr);
+  EXPECT_EQ(file.Find("o")->type, io::SafetensorsType::kBF16);
+  EXPECT_EQ(file.Find("o")->shape, (std::vector<int64_t>{6, 4, 1}));
+  ASSERT_NE(file.Find("lse"), nullptr);
+  EXPECT_EQ(file.Find("lse")->shape, (std::vector<int64_t>{6, 4}));
+  EXPECT_EQ(file.metadata().at("variant"), "gather");
+  std::filesystem::remove(out);
+  EXPECT_EQ(Pagoda({"attend", Case("dims_d1_f32"), "--out", "/nowhere/o.safetensors"}).exit_code, 6);
+}
+
+TEST(Cli, AMadeGoldenPassesItsCheck) {
+  const std::string made = (std::filesystem::path(::testing::TempDir()) / "pagoda_made.safetensors").string();
+  ASSERT_EQ(Pagoda({"attend", Case("mod_softcap_alibi_window"), "--make-golden", made}).exit_code, 0);
+  const sys::ProcessResult r = Pagoda({"attend", made, "--check"});
+  EXPECT_EQ(r.exit_code, 0) << r.out << r.err;
+  std::filesystem::remove(made);
+}
+
+TEST(Cli, JsonHoldsOneVersionedObjectAndNoColour) {
+  const sys::ProcessResult r =
+      Pagoda({"attend", "--check", "--time", "--json", Case("dims_d1_f32"), Case("invalid/scale_nan")});
+  EXPECT_EQ(r.exit_code, 2);
+  const nlohmann::json report = io::ParseJson(r.out, "stdout");
+  EXPECT_EQ(report.at("schema"), 1);
+  ASSERT_EQ(report.at("files").size(), 2);
+  const nlohmann::json& good = report.at("files")[0];
+  EXPECT_EQ(good.at("exit_code"), 0);
+  EXPECT_EQ(good.at("variants").size(), 5);
+  for (const nlohmann::json& v : good.at("variants")) {
+    EXPECT_EQ(v.at("verdict"), "ok");
+    EXPECT_LT(v.at("max_abs_error"), 1e-5);
+    EXPECT_GE(v.at("host_us"), v.at("device_us"));
+  }
+  const nlohmann::json& bad = report.at("files")[1];
+  EXPECT_EQ(bad.at("exit_code"), 2);
+  EXPECT_EQ(bad.at("error").at("field"), "scale");
+  EXPECT_FALSE(Holds(r.out + r.err, "\x1b"));
+}
+
+TEST(Cli, ListsVariantsSuitesAndCases) {
+  const nlohmann::json variants = io::ParseJson(Pagoda({"list", "variants", "--json"}).out, "variants");
+  EXPECT_EQ(variants.at("variants").size(), 5);
+  EXPECT_EQ(variants.at("variants")[0].at("name"), "gather");
+  const nlohmann::json suites = io::ParseJson(Pagoda({"list", "suites", "--json"}).out, "suites");
+  EXPECT_GE(suites.at("suites").size(), 3);
+  const nlohmann::json cases =
+      io::ParseJson(Pagoda({"list", "cases", "seed-paged-attention", "--json"}).out, "cases");
+  EXPECT_EQ(cases.at("cases").size(), 10);
+  EXPECT_GT(cases.at("cases")[0].at("bytes"), 0);
+  EXPECT_TRUE(Holds(Pagoda({"list", "cases", "smoke"}).out, "b1_h4_kv2_s256_bs16_hd64_bf16_decode"));
+}
+
+TEST(Cli, TheGateOfTheSmokeSuitePasses) {
+  const sys::ProcessResult r = Pagoda({"gate", "smoke", "--json", "--threads", "2"});
+  EXPECT_EQ(r.exit_code, 0) << r.err;
+  const nlohmann::json report = io::ParseJson(r.out, "gate");
+  EXPECT_EQ(report.at("total"), 4 * 5 * 3);
+  EXPECT_EQ(report.at("passed"), report.at("total"));
+  EXPECT_TRUE(report.at("skipped").empty());
+}
+
+TEST(Cli, TheGateNeedsTheKernelLibrary) {
+  const sys::ProcessResult r = Pagoda({"gate", "smoke"}, {{"PAGODA_KERNELS", "/nowhere"}});
+  EXPECT_EQ(r.exit_code, 6);
+  EXPECT_TRUE(Holds(r.err, "libpagoda_kernels.so is not in /nowhere; set PAGODA_KERNELS")) << r.err;
+}
+
+TEST(Cli, AWrongPagodaThreadsIsNamed) {
+  const sys::ProcessResult r = Pagoda({"attend", Case("dims_d1_f32")}, {{"PAGODA_THREADS", "many"}});
+  EXPECT_EQ(r.exit_code, 2);
+  EXPECT_TRUE(Holds(r.err, "PAGODA_THREADS")) << r.err;
+}
+
+TEST(Cli, EveryCommandHasHelpWithTwoExamples) {
+  const std::vector<std::vector<std::string>> commands = {{},
+                                                          {"machine"},
+                                                          {"list"},
+                                                          {"list", "variants"},
+                                                          {"list", "suites"},
+                                                          {"list", "cases"},
+                                                          {"attend"},
+                                                          {"gate"},
+                                                          {"bench"},
+                                                          {"report"}};
+  for (std::vector<std::string> command : commands) {
+    SCOPED_TRACE(command.empty() ? "pagoda" : command.back());
+    command.emplace_back("--help");
+    const sys::ProcessResult r = Pagoda(command);
+    EXPECT_EQ(r.exit_code, 0);
+    EXPECT_EQ(r.err, "");
+    const size_t examples = r.out.find("Examples:");
+    ASSERT_NE(examples, std::string::npos) << r.out;
+    const size_t first = r.out.find("  pagoda ", examples);
+    ASSERT_NE(first, std::string::npos);
+    EXPECT_NE(r.out.find("  pagoda ", first + 1), std::string::npos) << "one example only";
+    EXPECT_TRUE(Holds(r.out, "--threads"));
+  }
+}
+
+TEST(Cli, TheVersionIsThatOfTheProject) {
+  const sys::ProcessResult r = Pagoda({"--version"});
+  EXPECT_EQ(r.exit_code, 0);
+  EXPECT_EQ(r.out, "pagoda " PAGODA_TEST_VERSION "\n");
+}
+
+}  // namespace
+}  // namespace pagoda::app

@@ -191,6 +191,7 @@ class Bench {
     const judge::Fitness fitness =
         judge::WaitUntilFit([&] { return judge::SampleOf(meter.Read()); }, SleepFor, kFitSpan, kFitWait, {});
     if (Stopped()) return false;
+    limits_ = judge::LimitsOn(fitness, {});
     if (fitness.unfit) {
       if (options_.strict) {
         PrintError(
@@ -214,6 +215,7 @@ class Bench {
     session.launches = options_.launches;
     session.budget_s = budget_s_;
     session.resume = options_.resume;
+    session.limits = limits_;
     const judge::SessionHooks hooks{
         .runner = runner,
         .stop = Stopped,
@@ -266,6 +268,7 @@ class Bench {
   double budget_s_;
   SoftmaxSubject subject_;
   judge::RunSetup setup_;
+  judge::EnvironmentLimits limits_;
   std::filesystem::path directory_;
   std::optional<Progress> progress_;
   std::string phase_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "base/sys/environment.h"
 
@@ -59,6 +60,16 @@ Fitness WaitUntilFit(const std::function<EnvironmentSample()>& sample,
     if (!fitness.unfit || fitness.waited_s >= wait_s) return fitness;
     fitness.waited_s += span_s;
   }
+}
+
+EnvironmentLimits LimitsOn(const Fitness& fitness, const EnvironmentLimits& limits) {
+  if (!fitness.unfit) return limits;
+  EnvironmentLimits relaxed = limits;
+  relaxed.steal += fitness.sample.steal;
+  relaxed.other_busy += fitness.sample.other_busy;
+  // Whoever shares the CPUs preempts, as often as the scheduler likes.
+  relaxed.switches_per_s = std::numeric_limits<double>::infinity();
+  return relaxed;
 }
 
 }  // namespace pagoda::judge

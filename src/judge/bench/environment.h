@@ -40,4 +40,10 @@ Fitness WaitUntilFit(const std::function<EnvironmentSample()>& sample,
                      const std::function<bool(double seconds)>& sleep, double span_s, double wait_s,
                      const EnvironmentLimits& limits);
 
+// The limits for launches on a machine found in this state. An unfit machine that is timed on all the same
+// would breach the plain limits in every launch and leave nothing to judge, so there its own level at the
+// start is what a launch may suffer besides; orders are balanced, so a steady load widens intervals and
+// favours nobody.
+EnvironmentLimits LimitsOn(const Fitness& fitness, const EnvironmentLimits& limits);
+
 }  // namespace pagoda::judge

@@ -94,5 +94,27 @@ TEST_F(Fit, TheUserMayStopIt) {
   EXPECT_EQ(slept_s_, 6);
 }
 
+TEST(LimitsOn, AFitMachineKeepsThePlainLimits) {
+  const EnvironmentLimits limits = LimitsOn({}, {});
+  EXPECT_EQ(limits.steal, EnvironmentLimits().steal);
+  EXPECT_EQ(limits.switches_per_s, EnvironmentLimits().switches_per_s);
+}
+
+TEST(LimitsOn, AnUnfitMachineLeavesLaunchesAtItsLevelAndTakesOutWorseOnes) {
+  Fitness fitness;
+  fitness.unfit = "busy";
+  fitness.sample.other_busy = 0.5;
+  const EnvironmentLimits limits = LimitsOn(fitness, {});
+  EnvironmentSample after;
+  after.other_busy = 0.6;
+  after.involuntary_switches = 100000;
+  EXPECT_EQ(Contamination({}, after, 1, 1, limits), std::nullopt);
+  after.other_busy = 0.7;
+  EXPECT_THAT(Contamination({}, after, 1, 1, limits).value_or(""), HasSubstr("limit 65%"));
+  after.other_busy = 0;
+  after.steal = 0.06;
+  EXPECT_THAT(Contamination({}, after, 1, 1, limits).value_or(""), HasSubstr("hypervisor"));
+}
+
 }  // namespace
 }  // namespace pagoda::judge

@@ -1,11 +1,11 @@
 #include "app/commands/console.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <string_view>
 
+#include "base/sys/terminal.h"
 #include "judge/report/numbers.h"
 #include "judge/report/text.h"
 
@@ -25,13 +25,13 @@ bool UsesColour(std::FILE* stream) {
   if (no_color != nullptr && *no_color != '\0') return false;
   const char* term = std::getenv("TERM");
   if (term != nullptr && std::string_view(term) == "dumb") return false;
-  return isatty(fileno(stream)) == 1;
+  return sys::IsTerminal(stream);
 }
 
 Progress::Progress(std::string_view what, size_t steps, bool quiet)
     : what_(what),
       steps_(steps),
-      shown_(!quiet && isatty(fileno(stderr)) == 1),
+      shown_(!quiet && sys::IsTerminal(stderr)),
       start_(std::chrono::steady_clock::now()) {}
 
 Progress::~Progress() {

@@ -1,6 +1,5 @@
 #include "app/subjects/kernel_library.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <array>
@@ -8,6 +7,8 @@
 #include <vector>
 
 #include "base/suggest.h"
+#include "base/sys/process.h"
+#include "base/sys/shared_library.h"
 #include "pagoda/status.h"
 
 namespace pagoda::app {
@@ -20,8 +21,7 @@ constexpr std::array<std::string_view, 2> kFileNames = {"libpagoda_kernels.so",
 std::vector<std::filesystem::path> FoldersToLookIn() {
   if (const char* folder = std::getenv("PAGODA_KERNELS"); folder != nullptr && *folder != '\0')
     return {folder};
-  std::error_code error;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+  const std::filesystem::path program = std::filesystem::path(sys::OwnProgram()).parent_path();
   return {program, program.parent_path() / "lib"};
 }
 
@@ -41,11 +41,9 @@ std::filesystem::path KernelLibraryPath(int link) {
 
 std::shared_ptr<Kernels> Kernels::Load(int link) {
   const std::filesystem::path path = KernelLibraryPath(link);
-  void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  if (handle == nullptr)
-    throw Error(ErrorCode::kIo, path.string(), fmt::format("can't be loaded: {}", dlerror()));
+  const sys::SharedLibrary object(path);
   using Entry = const KernelLibrary* (*)();
-  const auto entry = reinterpret_cast<Entry>(dlsym(handle, "pagoda_kernel_library"));
+  const auto entry = reinterpret_cast<Entry>(object.Find("pagoda_kernel_library"));
   if (entry == nullptr) {
     throw Error(ErrorCode::kIo, path.string(),
                 "has no pagoda_kernel_library; it is not a build of Pagoda's kernels");

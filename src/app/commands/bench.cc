@@ -165,13 +165,13 @@ class Bench {
     std::signal(SIGINT, AskToStop);
     std::signal(SIGTERM, AskToStop);
     sys::MachineLock lock;
-    if (!TakeLock(lock, options_)) return Stopped() ? kInterrupted : kCannotRun;
+    if (!TakeLock(lock, options_)) return CodeOfNoRun();
     const std::string run_id = fmt::format("{}-{}", judge::UtcTimeForFileName(), setup_.suite);
     directory_ =
         options_.out.empty() ? std::filesystem::path("runs") / run_id : std::filesystem::path(options_.out);
     judge::Manifest manifest = judge::ManifestOf(setup_);
     manifest.run_id = run_id;
-    if (!Describe(manifest)) return Stopped() ? kInterrupted : kCannotRun;
+    if (!Describe(manifest)) return CodeOfNoRun();
     const judge::SessionResult result = Measure(std::move(manifest));
     return result.interrupted ? SayHowToGoOn() : Report(result);
   }
@@ -244,6 +244,12 @@ class Bench {
     if (!context_.quiet) PrintWarning(text);
   }
 
+  static int CodeOfNoRun() {
+    if (!Stopped()) return kCannotRun;
+    PrintWarning("interrupted before anything was measured");
+    return kInterrupted;
+  }
+
   int SayHowToGoOn() const {
     PrintWarning(
         fmt::format("interrupted; what was measured is kept. Go on with: pagoda bench {} --resume --out {}",
@@ -287,7 +293,7 @@ FailOn ParseFailOn(const std::vector<std::string>& conditions) {
       fail_on.inconclusive = true;
     } else {
       throw Error(ErrorCode::kInvalidArgument, "--fail-on",
-                  fmt::format("'{}' is none of {}{}", condition, fmt::join(kKnown, ", "),
+                  fmt::format("\"{}\" is none of {}{}", condition, fmt::join(kKnown, ", "),
                               DidYouMean(condition, kKnown)));
     }
   }
@@ -303,7 +309,7 @@ double ParseDelta(std::string_view text) {
   if (percent) value /= 100;
   if (error != std::errc() || end != number.data() + number.size() || !(value > 0 && value < 1)) {
     throw Error(ErrorCode::kInvalidArgument, "--delta",
-                fmt::format("= '{}' must be a share above 0 and below 1, such as 1% or 0.01", text));
+                fmt::format("= \"{}\" must be a share above 0 and below 1, such as 1% or 0.01", text));
   }
   return value;
 }

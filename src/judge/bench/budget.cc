@@ -95,7 +95,7 @@ Schedule FitBudget(std::span<const LaunchCost> cases, int launches, int least_la
 double ParseDuration(std::string_view text) {
   const auto fail = [&] {
     throw Error(ErrorCode::kInvalidArgument, "--budget",
-                fmt::format("= '{}' is not a duration; write it as 300, 90s, 5m or 1h30m", text));
+                fmt::format("= \"{}\" is not a duration; write it as 300, 90s, 5m or 1h30m", text));
   };
   double sum = 0;
   double last_unit = 1e18;

@@ -47,7 +47,7 @@ class NameReader {
 
   [[noreturn]] void Fail(std::string_view expected) const {
     throw Error(ErrorCode::kInvalidArgument, "case name",
-                fmt::format("'{}' has '{}' at character {}, where {} was expected", name_,
+                fmt::format("\"{}\" has \"{}\" at character {}, where {} was expected", name_,
                             rest_.substr(0, rest_.find('_', 1)), name_.size() - rest_.size() + 1, expected));
   }
 
@@ -176,13 +176,13 @@ CaseSpec ParseCaseName(std::string_view name) {
   CheckCase(spec);
   spec.name = CaseName(spec);
   // Two spellings of one case would be two cases to a selection and to a resumed run.
-  Require(spec.name == name, "case name", fmt::format("'{}' is written '{}'", name, spec.name));
+  Require(spec.name == name, "case name", fmt::format("\"{}\" is written \"{}\"", name, spec.name));
   return spec;
 }
 
 void CheckCase(const CaseSpec& spec) {
   Require(spec.op == "softmax_paged_attention", "op",
-          fmt::format("= '{}' can't be measured; 'softmax_paged_attention' can", spec.op));
+          fmt::format("= \"{}\" can't be measured; \"softmax_paged_attention\" can", spec.op));
   RequireWithin("batch", static_cast<int64_t>(spec.contexts.size()), 1, kMaxBatch);
   Require(spec.queries.size() == spec.contexts.size(), "queries",
           fmt::format("has {} lengths for {} sequences", spec.queries.size(), spec.contexts.size()));

@@ -53,13 +53,14 @@ std::vector<CaseSpec> CasesOf(const Suite& suite, const Selection& selection) {
   try {
     pattern = std::regex(selection.only);
   } catch (const std::regex_error& e) {
-    Refuse("--only", fmt::format("= '{}' is not a regular expression: {}", selection.only, e.what()));
+    Refuse("--only", fmt::format("= \"{}\" is not a regular expression: {}", selection.only, e.what()));
   }
   const size_t all = cases.size();
   std::erase_if(cases, [&](const CaseSpec& c) { return !std::regex_search(c.name, pattern); });
   if (cases.empty()) {
-    Refuse("--only", fmt::format("= '{}' finds none of the {} cases of {}; `pagoda list cases {}` shows them",
-                                 selection.only, all, suite.name, suite.name));
+    Refuse("--only",
+           fmt::format("= \"{}\" finds none of the {} cases of {}; `pagoda list cases {}` shows them",
+                       selection.only, all, suite.name, suite.name));
   }
   return cases;
 }
@@ -71,8 +72,8 @@ std::vector<std::string> VariantsOf(const Suite& suite, const Selection& selecti
   if (variants.empty() || variants == std::vector<std::string>{"all"}) return known;
   std::set<std::string> seen;
   for (const std::string& v : variants) {
-    if (!Holds(known, v)) Refuse(field, fmt::format("'{}' is none of {}", v, Known(known, v)));
-    if (!seen.insert(v).second) Refuse(field, fmt::format("names '{}' twice", v));
+    if (!Holds(known, v)) Refuse(field, fmt::format("\"{}\" is none of {}", v, Known(known, v)));
+    if (!seen.insert(v).second) Refuse(field, fmt::format("names \"{}\" twice", v));
   }
   return variants;
 }
@@ -81,7 +82,7 @@ std::string BaselineOf(const Suite& suite, const Selection& selection,
                        const std::vector<std::string>& variants) {
   if (!selection.baseline.empty()) {
     if (!Holds(variants, selection.baseline)) {
-      Refuse("--baseline", fmt::format("= '{}' is none of the variants {}", selection.baseline,
+      Refuse("--baseline", fmt::format("= \"{}\" is none of the variants {}", selection.baseline,
                                        Known(variants, selection.baseline)));
     }
     return selection.baseline;

@@ -24,7 +24,7 @@ Suite LoadSuite(std::string_view name_or_path) {
   if (IsPath(name_or_path)) return ReadSuiteFile(std::filesystem::path(name_or_path));
   const std::vector<std::string> names = SuiteNames();
   throw Error(ErrorCode::kInvalidArgument, "suite",
-              fmt::format("'{}' is neither built in ({}) nor a path to a .toml file{}", name_or_path,
+              fmt::format("\"{}\" is neither built in ({}) nor a path to a .toml file{}", name_or_path,
                           fmt::join(names, ", "), DidYouMean(name_or_path, names)));
 }
 

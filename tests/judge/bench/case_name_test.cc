@@ -113,7 +113,7 @@ TEST(ParseCaseName, IsTheInverseOfCaseName) {
 
 TEST(ParseCaseName, NamesTheCharacterAndWhatWasExpected) {
   EXPECT_THAT(RefusalOf("b1_h16_kv8_s4096_bs64_hd128_int8_decode"),
-              AllOf(HasSubstr("'int8' at character 29"), HasSubstr("f32, f16 or bf16")));
+              AllOf(HasSubstr("\"int8\" at character 29"), HasSubstr("f32, f16 or bf16")));
   EXPECT_THAT(RefusalOf("b1_h16_kv8_s4096_bs64_hd128_bf16"), HasSubstr("_decode or _q<rows>"));
   EXPECT_THAT(RefusalOf("h16_kv8"), HasSubstr("b<batch>"));
   EXPECT_THAT(RefusalOf(""), HasSubstr("b<batch>"));
@@ -139,7 +139,7 @@ TEST(ParseCaseName, RefusesWhatIsNotOneCase) {
 
 TEST(ParseCaseName, RefusesASecondSpellingOfACase) {
   EXPECT_THAT(RefusalOf("b2_h4_kv2_s64x2_bs16_hd64_bf16_decode"),
-              HasSubstr("is written 'b2_h4_kv2_s64_bs16_hd64_bf16_decode'"));
+              HasSubstr("is written \"b2_h4_kv2_s64_bs16_hd64_bf16_decode\""));
   EXPECT_THAT(RefusalOf("b2_h4_kv2_s064_bs16_hd64_bf16_decode"), HasSubstr("is written"));
   EXPECT_THAT(RefusalOf("b2_h4_kv2_s64_bs16_hd64_bf16_q1"), HasSubstr("is written"));
   EXPECT_THAT(RefusalOf("b2_h4_kv2_s64_bs16_hd64_bf16_decode_dv64"), HasSubstr("is written"));

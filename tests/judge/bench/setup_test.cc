@@ -79,15 +79,15 @@ TEST_F(SetupTest, TheFirstVariantAskedForIsTheBaselineUnlessOneIsNamed) {
 
 TEST_F(SetupTest, RefusesNamesThatAreNotThere) {
   selection_.variants = {"a", "d"};
-  EXPECT_THAT(Refusal(), AllOf(HasSubstr("--variants 'd' is none of a, b, c")));
+  EXPECT_THAT(Refusal(), AllOf(HasSubstr("--variants \"d\" is none of a, b, c")));
   selection_.variants = {"a", "a"};
-  EXPECT_THAT(Refusal(), HasSubstr("--variants names 'a' twice"));
+  EXPECT_THAT(Refusal(), HasSubstr("--variants names \"a\" twice"));
   selection_.variants = {"a", "b"};
   selection_.baseline = "c";
-  EXPECT_THAT(Refusal(), HasSubstr("--baseline = 'c' is none of the variants a, b"));
+  EXPECT_THAT(Refusal(), HasSubstr("--baseline = \"c\" is none of the variants a, b"));
   selection_ = {};
   suite_.variants = {"gone"};
-  EXPECT_THAT(Refusal(), HasSubstr("s: variants 'gone'"));
+  EXPECT_THAT(Refusal(), HasSubstr("s: variants \"gone\""));
 }
 
 TEST_F(SetupTest, OnlyFindsAnywhereInTheName) {
@@ -95,7 +95,7 @@ TEST_F(SetupTest, OnlyFindsAnywhereInTheName) {
   EXPECT_THAT(Cases(), ElementsAre(SmallCase(64).name, SmallCase(256).name));
   selection_.only = "s512";
   EXPECT_THAT(Refusal(),
-              AllOf(HasSubstr("--only = 's512' finds none of the 3 cases"), HasSubstr("list cases s")));
+              AllOf(HasSubstr("--only = \"s512\" finds none of the 3 cases"), HasSubstr("list cases s")));
   selection_.only = "(";
   EXPECT_THAT(Refusal(), HasSubstr("not a regular expression"));
 }

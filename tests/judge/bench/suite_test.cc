@@ -94,7 +94,7 @@ TEST(LoadSuite, AnUnknownNameGetsDidYouMean) {
     FAIL();
   } catch (const Error& e) {
     EXPECT_THAT(e.what(),
-                AllOf(HasSubstr("'smok'"), HasSubstr("did you mean \"smoke\"?"), HasSubstr(".toml")));
+                AllOf(HasSubstr("\"smok\""), HasSubstr("did you mean \"smoke\"?"), HasSubstr(".toml")));
   }
 }
 

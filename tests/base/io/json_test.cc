@@ -42,7 +42,9 @@ TEST(ParseJson, RefusesAKeyTwiceInOneObjectOnly) {
   EXPECT_THAT(ParseError(R"([{"b": {"c": 1, "c": 1}}])"), HasSubstr("\"c\" stands twice"));
   // The same key spelled with an escape.
   EXPECT_THAT(ParseError(R"({"a": 1, "\u0061": 3})"), HasSubstr("\"a\" stands twice"));
+  EXPECT_THAT(ParseError(R"({"a": 1, "b": {"c": 1}, "a": 2})"), HasSubstr("\"a\" stands twice"));
   EXPECT_NO_THROW(ParseJson(R"({"a": {"a": 1}, "b": [{"a": 1}, {"a": 2}]})", "x"));
+  EXPECT_NO_THROW(ParseJson(R"({"b": {"a": 1}, "a": 2})", "x"));
 }
 
 TEST(ParseJson, BoundsTheDepth) {

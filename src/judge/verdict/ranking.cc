@@ -9,20 +9,21 @@ namespace pagoda::judge {
 
 Ranking Rank(const std::vector<std::string>& variants, const Duel& duel) {
   Ranking ranking{.order = variants, .winners = {}};
-  std::map<std::string, double> place;
-  for (const std::string& variant : variants) {
+  // Equals keep the order given, hence the position behind the sum.
+  std::map<std::string, std::pair<double, size_t>> place;
+  for (size_t i = 0; i < variants.size(); ++i) {
     double sum = 0;
     for (const std::string& other : variants) {
+      if (other == variants[i]) continue;
       // NaN where no launch timed both: that says nothing either way.
-      if (other != variant && !std::isnan(duel(variant, other).theta.value)) {
-        sum += duel(variant, other).theta.value;
-      }
+      const double theta = duel(variants[i], other).theta.value;
+      if (!std::isnan(theta)) sum += theta;
     }
-    place[variant] = sum;
+    place[variants[i]] = {sum, i};
   }
   std::vector<std::string>& order = ranking.order;
-  std::stable_sort(order.begin(), order.end(),
-                   [&](const std::string& a, const std::string& b) { return place.at(a) < place.at(b); });
+  std::sort(order.begin(), order.end(),
+            [&](const std::string& a, const std::string& b) { return place.at(a) < place.at(b); });
   // Hodges-Lehmann estimates of three near-equal variants need not be transitive.
   if (order.size() > 1 && duel(order[0], order[1]).theta.value > 0) std::swap(order[0], order[1]);
   for (const std::string& variant : order) {

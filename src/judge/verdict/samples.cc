@@ -120,8 +120,10 @@ void SortLaunches(const std::map<int, std::vector<const LaunchRecord*>>& attempt
       continue;
     }
     std::vector<const LaunchRecord*> sorted = found->second;
-    std::stable_sort(sorted.begin(), sorted.end(),
-                     [](const LaunchRecord* a, const LaunchRecord* b) { return a->attempt < b->attempt; });
+    std::sort(sorted.begin(), sorted.end(), [](const LaunchRecord* a, const LaunchRecord* b) {
+      // Of two records with the same attempt the one written first counts; both stand in one vector.
+      return a->attempt != b->attempt ? a->attempt < b->attempt : a < b;
+    });
     const auto usable =
         std::find_if(sorted.begin(), sorted.end(), [](const LaunchRecord* x) { return TimedWhole(*x); });
     if (usable != sorted.end()) {

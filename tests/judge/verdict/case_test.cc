@@ -229,6 +229,17 @@ TEST(Rule, TwoModesThatAreBothFasterStillWin) {
   EXPECT_EQ(outcome.verdict, Verdict::kWin);
 }
 
+TEST(Rule, ModeThatIsFasterByLessThanDeltaContradictsNoFasterMode) {
+  ContrastSample sample = SampleOf({});
+  for (size_t i = 0; i < 12; ++i) {
+    sample.typical[i] = (i % 2 == 0 ? -0.04 : -0.008) + 1e-4 * static_cast<double>(i);
+  }
+  sample.floor = sample.typical;
+  EXPECT_EQ(Judged(sample).verdict, Verdict::kWin);
+  for (size_t i = 1; i < 12; i += 2) sample.typical[i] += 0.004;  // now less than half of delta
+  EXPECT_EQ(Judged(sample).reason, Reason::kBimodal);
+}
+
 TEST(Rule, TwoModesInsideDeltaStillTie) {
   ContrastSample sample = SampleOf({});
   for (size_t i = 0; i < 12; ++i)

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -182,6 +183,15 @@ TEST(Contrast, SkippedCasesStillCountInTheFamily) {
   builder.manifest().unsupported = {{"c1", "b", "why"}, {"c2", "b", "why"}, {"c3", "b", "why"}};
   const Contrast contrast = BOverA(builder.Effect("b", -0.2));
   EXPECT_DOUBLE_EQ(contrast.cases[0].device.p_adjusted, 4 * contrast.cases[0].device.p);
+}
+
+TEST(Contrast, PValuesOfInvalidCasesTakeNoPlaceInTheFamily) {
+  RunBuilder builder({"a", "b"}, 2);
+  Records records = builder.Spread(0.01).Effect("b", -0.2, 0).Effect("b", -0.004, 1).Build();
+  records.gates[1].passed = false;  // b on c0
+  const Contrast contrast = JudgedRun(builder.manifest(), records).Build("b", "a");
+  ASSERT_LT(contrast.cases[0].device.p, contrast.cases[1].device.p);
+  EXPECT_DOUBLE_EQ(contrast.cases[1].device.p_adjusted, std::min(1.0, 2 * contrast.cases[1].device.p));
 }
 
 TEST(Contrast, SwappedLabelsGiveTheMirroredVerdict) {

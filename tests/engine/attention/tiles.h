@@ -56,8 +56,7 @@ class Elements {
 // K or V of one tile.
 class Tile {
  public:
-  Tile(Random& random, DType dtype, int64_t keys, int64_t heads, int64_t dim)
-      : dtype_(dtype), memory_(dtype, 0, 0) {
+  Tile(Random& random, DType dtype, int64_t keys, int64_t heads, int64_t dim) : memory_(dtype, 0, 0) {
     const auto gap = [&] { return random.Chance(0.5) ? 0 : random.Between(1, 9); };
     run.keys = keys;
     run.heads = heads;
@@ -92,7 +91,6 @@ class Tile {
   int64_t Index(int64_t key, int64_t head, int64_t d) const {
     return key * run.slot_stride + head * run.head_stride + d;
   }
-  DType dtype_;
   Elements memory_;
 };
 

@@ -162,7 +162,7 @@ TEST_F(Executor, ACrashIsRecordedWithItsSignalAndEndsACaseWithNothingLeftToCompa
 TEST_F(Executor, ACrashOfTheBaselineOrOfNobodyKnowsWhomEndsTheCase) {
   for (const char* culprit : {"a", "", "stranger"}) {
     records_.clear();
-    for (CaseArms& c : run_.cases) c.arms = {{"a", 0}, {"b", 0}, {"c", 0}, {"a", 1}};
+    for (CaseArms& c : run_.cases) c.arms = {{"a", 0}, {"b", 0}, {"c", 0}, {"d", 0}, {"a", 1}};
     ForCase(0, [=](const LaunchPlan&, ChildOutcome& outcome) {
       FakeRunner::Crash(outcome);
       outcome.mark = culprit;

@@ -97,7 +97,8 @@ std::string MachineLine(const Replay& replay) {
   std::string line = replay.manifest.environment.cpu;
   if (conditions.good == 0) return line;
   if (!line.empty()) line += " · ";
-  return line + fmt::format("load ≤ {:.2f}, steal ≤ {}", conditions.most_load, Percent(conditions.most_steal));
+  return line +
+         fmt::format("load ≤ {:.2f}, steal ≤ {}", conditions.most_load, Percent(conditions.most_steal));
 }
 
 std::vector<Fact> EnvironmentFactsOf(const Replay& replay) {

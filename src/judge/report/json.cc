@@ -1,6 +1,5 @@
 #include "judge/report/json.h"
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "judge/report/facts.h"
@@ -9,16 +8,13 @@
 namespace pagoda::judge {
 namespace {
 
+// Writes a number that isn't finite as null.
 using Json = nlohmann::ordered_json;
 
-Json Number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
 // For figures whose zero means "not known".
-Json Known(double value) { return value > 0 ? Number(value) : Json(nullptr); }
+Json Known(double value) { return value > 0 ? Json(value) : Json(nullptr); }
 
-Json ToJson(const Estimate& e) {
-  return {{"value", Number(e.value)}, {"low", Number(e.low)}, {"high", Number(e.high)}};
-}
+Json ToJson(const Estimate& e) { return {{"value", e.value}, {"low", e.low}, {"high", e.high}}; }
 
 Json ToJson(Reason reason) { return reason == Reason::kNone ? Json(nullptr) : Json(NameOf(reason)); }
 
@@ -34,9 +30,9 @@ void AddOutcome(const Outcome& o, Json& json) {
   json["reason"] = ToJson(o.reason);
   json["why"] = o.why;
   json["next"] = o.next;
-  json["p"] = Number(o.p);
-  json["p_adjusted"] = Number(o.p_adjusted);
-  json["mde"] = Number(o.mde);
+  json["p"] = o.p;
+  json["p_adjusted"] = o.p_adjusted;
+  json["mde"] = o.mde;
   json["null"] = ToJson(o.null);
   json["launches"] = {{"planned", o.launches_planned},
                       {"used", o.launches_used},
@@ -46,15 +42,15 @@ void AddOutcome(const Outcome& o, Json& json) {
 
 void AddFigures(const Figures* f, Json& json) {
   if (f == nullptr) return;
-  json["host_us"] = Number(f->host_us);
-  json["device_us"] = Number(f->device_us);
-  json["device_floor_us"] = Number(f->device_floor_us);
-  json["gbps"] = Number(f->gb_per_s);
-  json["gflops"] = Number(f->gflop_per_s);
+  json["host_us"] = f->host_us;
+  json["device_us"] = f->device_us;
+  json["device_floor_us"] = f->device_floor_us;
+  json["gbps"] = f->gb_per_s;
+  json["gflops"] = f->gflop_per_s;
   json["bound_us"] = Known(f->bound_us);
   json["roofline_fraction"] = Known(f->roofline_fraction);
   json["suspect"] = f->suspect;
-  json["max_abs_error"] = Number(f->max_abs_error);
+  json["max_abs_error"] = f->max_abs_error;
   json["bitwise"] = f->bitwise;
 }
 
@@ -66,9 +62,9 @@ Json ToJson(const RunVerdict& run, const Contrast& contrast, const CaseVerdict& 
   json["speedup_floor"] = ToJson(c.device.speedup_floor);
   const Figures* baseline = FindFigures(run, c.case_name, contrast.baseline);
   const Figures* variant = FindFigures(run, c.case_name, contrast.variant);
-  json["baseline_us"] = baseline == nullptr ? Json(nullptr) : Number(baseline->device_us);
-  json["variant_us"] = variant == nullptr ? Json(nullptr) : Number(variant->device_us);
-  json["baseline_host_us"] = baseline == nullptr ? Json(nullptr) : Number(baseline->host_us);
+  json["baseline_us"] = baseline == nullptr ? Json(nullptr) : Json(baseline->device_us);
+  json["variant_us"] = variant == nullptr ? Json(nullptr) : Json(variant->device_us);
+  json["baseline_host_us"] = baseline == nullptr ? Json(nullptr) : Json(baseline->host_us);
   AddFigures(variant, json);
   AddOutcome(c.host, json["host"]);
   json["host"]["speedup"] = ToJson(c.host.speedup);
@@ -128,12 +124,11 @@ Json ConditionsToJson(const Conditions& c) {
 Json CeilingsToJson(const Ceilings& ceilings) {
   Json bandwidth = Json::array(), compute = Json::array();
   for (const BandwidthCeiling& c : ceilings.bandwidth) {
-    bandwidth.push_back(
-        {{"run_bytes", c.run_bytes}, {"threads", c.threads}, {"gb_per_s", Number(c.gb_per_s)}});
+    bandwidth.push_back({{"run_bytes", c.run_bytes}, {"threads", c.threads}, {"gb_per_s", c.gb_per_s}});
   }
   for (const ComputeCeiling& c : ceilings.compute) {
     compute.push_back(
-        {{"isa", c.isa}, {"dtype", c.dtype}, {"threads", c.threads}, {"gflop_per_s", Number(c.gflop_per_s)}});
+        {{"isa", c.isa}, {"dtype", c.dtype}, {"threads", c.threads}, {"gflop_per_s", c.gflop_per_s}});
   }
   return {{"bandwidth", bandwidth}, {"compute", compute}};
 }
@@ -163,7 +158,7 @@ Json ToJson(const LaunchCounts& n) {
 Json ToJson(const Recommendation& r) {
   Json prefer = Json::array();
   for (const Preference& p : r.prefer) {
-    prefer.push_back({{"case", p.case_name}, {"variants", p.variants}, {"speedup", Number(p.speedup)}});
+    prefer.push_back({{"case", p.case_name}, {"variants", p.variants}, {"speedup", p.speedup}});
   }
   return {{"keep", r.keep.empty() ? Json(nullptr) : Json(r.keep)},
           {"prefer", prefer},
@@ -218,7 +213,7 @@ void AddVerdict(const RunVerdict& run, Json& json) {
   json["statistic"] = NameOf(run.statistic);
   json["null"] = ToJson(run.null);
   json["null_host"] = ToJson(run.null_host);
-  json["mde"] = Number(run.mde);
+  json["mde"] = run.mde;
 }
 
 }  // namespace

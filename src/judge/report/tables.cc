@@ -108,7 +108,8 @@ std::string MarkOf(Verdict verdict) {
 }
 
 std::string Legend(const Replay& replay) {
-  return std::string("ratios are time of A / time of the variant, above 1 is faster than A; ? is INCONCLUSIVE") +
+  return std::string(
+             "ratios are time of A / time of the variant, above 1 is faster than A; ? is INCONCLUSIVE") +
          (AnyInvalid(replay.run) ? ", INV is INVALID" : "");
 }
 

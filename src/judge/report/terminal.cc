@@ -105,9 +105,9 @@ class Printer {
 
   void PrintTrouble(const Trouble& trouble) {
     const Manifest& manifest = replay_.manifest;
-    std::string who = fmt::format("{} vs {} {}", LabelOf(manifest, trouble.variant),
-                                  LabelOf(manifest, trouble.baseline),
-                                  trouble.case_name.empty() ? "overall" : "on " + trouble.case_name);
+    std::string who =
+        fmt::format("{} vs {} {}", LabelOf(manifest, trouble.variant), LabelOf(manifest, trouble.baseline),
+                    trouble.case_name.empty() ? "overall" : "on " + trouble.case_name);
     if (!trouble.ratio.empty()) who += ": " + trouble.ratio;
     std::vector<std::string> not_beaten;
     for (const std::string& variant : trouble.not_beaten) not_beaten.push_back(LabelOf(manifest, variant));

@@ -8,6 +8,7 @@
 
 #include "judge/record/jsonl.h"
 #include "judge/report/answer.h"
+#include "judge/report/facts.h"
 #include "judge/report/json.h"
 #include "judge/report/markdown.h"
 #include "judge/report/sample_run.h"
@@ -254,8 +255,8 @@ TEST(GateFailedReport, ShowsNoSpeedupOfAWrongResult) {
   EXPECT_THAT(text, HasSubstr("Which one?  No valid answer.\n"));
   EXPECT_THAT(text, HasSubstr("Correct: 11/12 gate runs passed"));
   EXPECT_THAT(text, HasSubstr("\n  INV     B vs A on " + kCases[0] + "\n"));
-  EXPECT_THAT(
-      text, HasSubstr("  ! 1 gate run failed: fast on " + kCases[0] + " with seed 1:"));
+  EXPECT_THAT(text, HasSubstr("  ! 1 gate run failed: fast on " + kCases[0] + " with seed 1:"));
+  EXPECT_THAT(NotMeasured(run.AsReplay()), testing::ElementsAre("other machines", "prefill"));
   const Table table = ContrastTable(run.AsReplay(), run.verdict.contrasts[0]);
   EXPECT_EQ(table.rows[0][4].text, "");
   EXPECT_EQ(table.rows[0][5].text, "INVALID");
@@ -269,6 +270,22 @@ TEST(HungReport, NamesTheCulpritAndStillDecidesBetweenTheOthers) {
                               " (launch 0): no sign of\n    life for 30 s.\n"));
   EXPECT_THAT(text, HasSubstr("\n  INV     C vs A on " + kCases[1] + "\n"));
   EXPECT_THAT(text, HasSubstr("Launches: 36 planned, 35 used, 1 failed.\n"));
+}
+
+TEST(UnsupportedReport, ListsTheCaseAsNotMeasured) {
+  SampleRun run = ClearWin();
+  run.manifest.unsupported = {{kCases[2], "fast", "head_dim 128 is more than 64"}};
+  for (LaunchRecord& launch : run.records.launches) {
+    if (launch.case_name != kCases[2]) continue;
+    std::erase_if(launch.arms, [](const ArmSamples& arm) { return arm.variant == "fast"; });
+    std::erase_if(launch.checks, [](const ArmCheck& check) { return check.variant == "fast"; });
+    launch.slot_order = {0, 1};
+  }
+  std::erase_if(run.records.gates,
+                [](const GateRecord& g) { return g.case_name == kCases[2] && g.variant == "fast"; });
+  run = Judged(std::move(run));
+  EXPECT_EQ(NotMeasured(run.AsReplay()).back(), "fast on " + kCases[2] + " (head_dim 128 is more than 64)");
+  EXPECT_THAT(Terminal(run), HasSubstr("\n  ?       B vs A on " + kCases[2] + "\n          Why: "));
 }
 
 TEST(ContaminatedReport, CountsTheLaunchLeftOut) {

@@ -101,15 +101,16 @@ Traffic HighperfFormula(const ProblemSpec& spec, int threads) {
   const auto step_of = [](int64_t keys) {
     return std::clamp<int64_t>(RoundUp(Quotient(keys, 16), 64), 64, 512);
   };
-  const int64_t queries = std::max<int64_t>(1, 128 / (spec.q_heads / spec.kv_heads));
+  const int64_t group = spec.q_heads / spec.kv_heads;
+  const int64_t queries = std::max<int64_t>(1, 256 / group);
   int64_t estimate = 0;
-  ForEachBlock(spec, 128, [&](int64_t b, const Keys& seen) {
+  ForEachBlock(spec, 256, [&](int64_t b, const Keys& seen) {
     if (spec.queries[b] <= queries) estimate += 1 + seen.count() / step_of(seen.count());
   });
   int64_t parts = 1;
   while (estimate > 0 && parts < spec.kv_heads && estimate * parts < int64_t{2} * threads) parts *= 2;
   int64_t combines = 0;
-  ForEachBlock(spec, 128, [&](int64_t b, const Keys& seen) {
+  ForEachBlock(spec, 256, [&](int64_t b, const Keys& seen) {
     t.kv_bytes_read += seen.count() * KeyBytes(spec);
     if (spec.queries[b] > queries) {
       t.tasks += spec.kv_heads;
@@ -117,7 +118,9 @@ Traffic HighperfFormula(const ProblemSpec& spec, int threads) {
     }
     const int64_t step = step_of(seen.count());
     const int64_t ranges = seen.count() == 0 ? 1 : Quotient(seen.end, step) - seen.begin / step;
-    t.tasks += ranges * Quotient(spec.kv_heads, Quotient(spec.kv_heads, parts));
+    const int64_t heads =
+        std::min(Quotient(spec.kv_heads, parts), std::max<int64_t>(1, 256 / (spec.queries[b] * group)));
+    t.tasks += ranges * Quotient(spec.kv_heads, heads);
     if (ranges > 1) combines += spec.kv_heads;
   });
   t.launches = (t.tasks > 0 ? 1 : 0) + (combines > 0 ? 1 : 0);

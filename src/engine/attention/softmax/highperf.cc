@@ -21,9 +21,9 @@
 namespace pagoda {
 namespace {
 
-constexpr int64_t kBlockRows = 128;       // rows of a query block in prefill
+constexpr int64_t kBlockRows = 256;       // rows of a query block in prefill; more would leave L2
 constexpr int64_t kManyRowsTile = 64;     // keys of a widened tile: K and V of D 128 are 64 KB, within L2
-constexpr int64_t kTileBytes = 32 << 10;  // K of one tile of the few-row walk
+constexpr int64_t kTileBytes = 64 << 10;  // K of one tile of the few-row walk
 constexpr int64_t kTargetSplits =
     16;  // key ranges of a long sequence; more only pay for their partial results
 
@@ -67,9 +67,12 @@ void CutKeys(const NormalBatch& batch, const RowBlock& block, KeyRange keys, int
   const int64_t step = SplitKeys(keys.end - keys.begin);
   const int64_t first = keys.begin / step;
   const int64_t splits = keys.empty() ? 1 : (keys.end - 1) / step + 1 - first;
-  const int64_t row_floats = block.queries * batch.group * plan->layout.partial_ld();
+  const int64_t rows = block.queries * batch.group;
+  const int64_t row_floats = rows * plan->layout.partial_ld();
   const int64_t stride = batch.kv_heads * row_floats;
-  const int64_t heads = (batch.kv_heads + head_parts - 1) / head_parts;
+  // All heads of a part of the cache at once, as long as their accumulators stay within L2.
+  const int64_t heads =
+      std::min((batch.kv_heads + head_parts - 1) / head_parts, std::max<int64_t>(1, kBlockRows / rows));
   for (int64_t s = 0; s < splits; ++s) {
     const KeyRange range{std::max(keys.begin, (first + s) * step),
                          std::min(keys.end, (first + s + 1) * step)};
@@ -164,7 +167,7 @@ void Run(const SoftmaxPlanImpl& base, const SoftmaxCall& call, std::span<std::by
   pool.Run(static_cast<int64_t>(plan.combines.size()), [&](int64_t task, int worker) {
     const Combine& combine = plan.combines[task];
     RowWork work =
-        RowWork::Start(context, plan.layout, combine.block, scratch + worker * plan.layout.bytes());
+        RowWork::StartEmpty(context, plan.layout, combine.block, scratch + worker * plan.layout.bytes());
     work.MergePartials(partials + combine.partial, combine.splits, combine.stride);
     work.StoreOutput();
   });

@@ -154,15 +154,32 @@ HWY_INLINE void StoreSums4(VF v0, VF v1, VF v2, VF v3, float scale, float* out) 
   hn::StoreU(hn::Mul(hn::Set(d4, scale), FoldTo128(d, sums)), d4, out);
 }
 
-HWY_INLINE void AskFor(const Prefetch& ahead, int64_t key, int64_t head) {
-  const char* row = static_cast<const char*>(ahead.base) + key * ahead.slot_bytes + head * ahead.head_bytes;
-  for (int64_t byte = 0; byte < ahead.row_bytes; byte += 64) __builtin_prefetch(row + byte, 0, 2);
-}
+// Rows to ask memory for while others are multiplied. A few lines with every chunk: all of them in a burst
+// would occupy the core's miss buffers, and loads of what lies in L2 already would queue behind them.
+struct Ahead {
+  const char* rows = nullptr;  // null: nothing
+  int64_t slot_bytes = 0;
+
+  static HWY_INLINE Ahead Of(const Prefetch& all, int64_t key, int64_t keys, int64_t head) {
+    if (key + keys > all.keys) return {};
+    return {static_cast<const char*>(all.base) + key * all.slot_bytes + head * all.head_bytes,
+            all.slot_bytes};
+  }
+  HWY_INLINE Ahead From(int64_t slot) const {
+    return rows == nullptr ? Ahead{} : Ahead{rows + slot * slot_bytes, slot_bytes};
+  }
+  // The line that `byte` begins, of kKeys rows; nothing inside a line.
+  template <int kKeys>
+  HWY_INLINE void Ask(int64_t byte) const {
+    if (rows == nullptr || byte % 64 != 0) return;
+    for (int j = 0; j < kKeys; ++j) __builtin_prefetch(rows + j * slot_bytes + byte, 0, 2);
+  }
+};
 
 // kRows rows against kKeys keys of one head.
 template <class T, int kRows, int kKeys>
-HWY_INLINE void QkBlock(const typename T::Raw* k, int64_t slot_stride, int64_t dim, const float* q,
-                        int64_t q_ld, float scale, float* scores, int64_t scores_ld) {
+HWY_INLINE void QkBlock(const typename T::Raw* k, int64_t slot_stride, Ahead ahead, int64_t dim,
+                        const float* q, int64_t q_ld, float scale, float* scores, int64_t scores_ld) {
   const DF d;
   VF acc[kRows][kKeys];
   for (int r = 0; r < kRows; ++r) {
@@ -170,6 +187,7 @@ HWY_INLINE void QkBlock(const typename T::Raw* k, int64_t slot_stride, int64_t d
   }
   int64_t x = 0;
   for (; x + kChunk <= dim; x += kChunk) {
+    ahead.Ask<kKeys>(x * static_cast<int64_t>(sizeof(*k)));
     for (int j = 0; j < kKeys; ++j) {
       VF a;
       VF b;
@@ -208,29 +226,33 @@ HWY_INLINE void QkBlock(const typename T::Raw* k, int64_t slot_stride, int64_t d
 
 // All keys of a block of kBlock for kRows rows, in steps that keep the accumulators in registers.
 template <class T, int kRows, int kStep>
-HWY_INLINE void QkKeys(const typename T::Raw* k, int64_t slot_stride, int64_t keys, int64_t dim,
+HWY_INLINE void QkKeys(const typename T::Raw* k, int64_t slot_stride, Ahead ahead, int64_t keys, int64_t dim,
                        const float* q, int64_t q_ld, float scale, float* scores, int64_t scores_ld) {
   int64_t j = 0;
   for (; j + kStep <= keys; j += kStep) {
-    QkBlock<T, kRows, kStep>(k + j * slot_stride, slot_stride, dim, q, q_ld, scale, scores + j, scores_ld);
+    QkBlock<T, kRows, kStep>(k + j * slot_stride, slot_stride, ahead.From(j), dim, q, q_ld, scale, scores + j,
+                             scores_ld);
   }
   for (; j < keys; ++j)
-    QkBlock<T, kRows, 1>(k + j * slot_stride, slot_stride, dim, q, q_ld, scale, scores + j, scores_ld);
+    QkBlock<T, kRows, 1>(k + j * slot_stride, slot_stride, ahead.From(j), dim, q, q_ld, scale, scores + j,
+                         scores_ld);
 }
 
 template <class T>
-HWY_INLINE void QkHead(const typename T::Raw* k, int64_t slot_stride, int64_t keys, int64_t dim,
+HWY_INLINE void QkHead(const typename T::Raw* k, int64_t slot_stride, Ahead ahead, int64_t keys, int64_t dim,
                        const float* q, int64_t rows, int64_t q_ld, float scale, float* scores,
                        int64_t scores_ld) {
   int64_t r = 0;
   for (; r + 4 <= rows; r += 4) {
-    QkKeys<T, 4, 2>(k, slot_stride, keys, dim, q + r * q_ld, q_ld, scale, scores + r * scores_ld, scores_ld);
+    QkKeys<T, 4, 2>(k, slot_stride, ahead, keys, dim, q + r * q_ld, q_ld, scale, scores + r * scores_ld,
+                    scores_ld);
+    ahead = {};  // asked for once, whatever the number of rows
   }
   q += r * q_ld;
   scores += r * scores_ld;
-  if (rows - r == 3) QkKeys<T, 3, 4>(k, slot_stride, keys, dim, q, q_ld, scale, scores, scores_ld);
-  if (rows - r == 2) QkKeys<T, 2, 4>(k, slot_stride, keys, dim, q, q_ld, scale, scores, scores_ld);
-  if (rows - r == 1) QkKeys<T, 1, 8>(k, slot_stride, keys, dim, q, q_ld, scale, scores, scores_ld);
+  if (rows - r == 3) QkKeys<T, 3, 4>(k, slot_stride, ahead, keys, dim, q, q_ld, scale, scores, scores_ld);
+  if (rows - r == 2) QkKeys<T, 2, 4>(k, slot_stride, ahead, keys, dim, q, q_ld, scale, scores, scores_ld);
+  if (rows - r == 1) QkKeys<T, 1, 8>(k, slot_stride, ahead, keys, dim, q, q_ld, scale, scores, scores_ld);
 }
 
 // Calls body(first key, keys, head) in the order in which rows lie in memory: where a slot's heads are
@@ -258,11 +280,9 @@ struct QkStep {
   float* scores;
   int64_t scores_ld;
   HWY_INLINE void operator()(int64_t key, int64_t keys, int64_t head) const {
-    const int64_t ahead = Least(key + keys, k.ahead.keys);
-    for (int64_t j = key; j < ahead; ++j) AskFor(k.ahead, j, head);
     QkHead<T>(static_cast<const typename T::Raw*>(k.base) + key * k.slot_stride + head * k.head_stride,
-              k.slot_stride, keys, k.dim, q + head * rows * q_ld, rows, q_ld, scale,
-              scores + head * rows * scores_ld + key, scores_ld);
+              k.slot_stride, Ahead::Of(k.ahead, key, keys, head), keys, k.dim, q + head * rows * q_ld, rows,
+              q_ld, scale, scores + head * rows * scores_ld + key, scores_ld);
   }
 };
 
@@ -282,10 +302,11 @@ void Qk(DType dtype, const KeyRun& k, const float* q, int64_t rows, int64_t q_ld
 
 // acc[kRows][dim] += p[kRows][kKeys] * v[kKeys][dim].
 template <class T, int kRows, int kKeys>
-HWY_INLINE void PvBlock(const typename T::Raw* v, int64_t slot_stride, int64_t dim, const float* p,
-                        int64_t p_ld, float* acc, int64_t acc_ld) {
+HWY_INLINE void PvBlock(const typename T::Raw* v, int64_t slot_stride, Ahead ahead, int64_t dim,
+                        const float* p, int64_t p_ld, float* acc, int64_t acc_ld) {
   const DF d;
   for (int64_t x = 0; x < dim; x += kChunk) {
+    ahead.Ask<kKeys>(x * static_cast<int64_t>(sizeof(*v)));
     VF lo[kRows];
     VF hi[kRows];
     for (int r = 0; r < kRows; ++r) {
@@ -315,13 +336,14 @@ HWY_INLINE void PvBlock(const typename T::Raw* v, int64_t slot_stride, int64_t d
 }
 
 template <class T, int kRows>
-HWY_INLINE void PvKeys(const typename T::Raw* v, int64_t slot_stride, int64_t keys, int64_t dim,
+HWY_INLINE void PvKeys(const typename T::Raw* v, int64_t slot_stride, Ahead ahead, int64_t keys, int64_t dim,
                        const float* p, int64_t p_ld, float* acc, int64_t acc_ld) {
   int64_t j = 0;
   for (; j + 8 <= keys; j += 8) {
-    PvBlock<T, kRows, 8>(v + j * slot_stride, slot_stride, dim, p + j, p_ld, acc, acc_ld);
+    PvBlock<T, kRows, 8>(v + j * slot_stride, slot_stride, ahead.From(j), dim, p + j, p_ld, acc, acc_ld);
   }
-  for (; j < keys; ++j) PvBlock<T, kRows, 1>(v + j * slot_stride, slot_stride, dim, p + j, p_ld, acc, acc_ld);
+  for (; j < keys; ++j)
+    PvBlock<T, kRows, 1>(v + j * slot_stride, slot_stride, ahead.From(j), dim, p + j, p_ld, acc, acc_ld);
 }
 
 template <class T>
@@ -333,21 +355,22 @@ struct PvStep {
   float* acc;
   int64_t acc_ld;
   HWY_INLINE void operator()(int64_t key, int64_t keys, int64_t head) const {
-    const int64_t ahead = Least(key + keys, v.ahead.keys);
-    for (int64_t j = key; j < ahead; ++j) AskFor(v.ahead, j, head);
+    Ahead ahead = Ahead::Of(v.ahead, key, keys, head);
     const auto* rows_of_v =
         static_cast<const typename T::Raw*>(v.base) + key * v.slot_stride + head * v.head_stride;
     const float* weights = p + head * rows * p_ld + key;
     float* out = acc + head * rows * acc_ld;
     int64_t r = 0;
     for (; r + 4 <= rows; r += 4) {
-      PvKeys<T, 4>(rows_of_v, v.slot_stride, keys, v.dim, weights + r * p_ld, p_ld, out + r * acc_ld, acc_ld);
+      PvKeys<T, 4>(rows_of_v, v.slot_stride, ahead, keys, v.dim, weights + r * p_ld, p_ld, out + r * acc_ld,
+                   acc_ld);
+      ahead = {};
     }
     weights += r * p_ld;
     out += r * acc_ld;
-    if (rows - r == 3) PvKeys<T, 3>(rows_of_v, v.slot_stride, keys, v.dim, weights, p_ld, out, acc_ld);
-    if (rows - r == 2) PvKeys<T, 2>(rows_of_v, v.slot_stride, keys, v.dim, weights, p_ld, out, acc_ld);
-    if (rows - r == 1) PvKeys<T, 1>(rows_of_v, v.slot_stride, keys, v.dim, weights, p_ld, out, acc_ld);
+    if (rows - r == 3) PvKeys<T, 3>(rows_of_v, v.slot_stride, ahead, keys, v.dim, weights, p_ld, out, acc_ld);
+    if (rows - r == 2) PvKeys<T, 2>(rows_of_v, v.slot_stride, ahead, keys, v.dim, weights, p_ld, out, acc_ld);
+    if (rows - r == 1) PvKeys<T, 1>(rows_of_v, v.slot_stride, ahead, keys, v.dim, weights, p_ld, out, acc_ld);
   }
 };
 
@@ -466,7 +489,6 @@ struct CopyStep {
   int64_t size;
   HWY_INLINE void operator()(int64_t key, int64_t keys, int64_t head) const {
     const int64_t end = key + keys;
-    for (int64_t j = key; j < Least(end, from.ahead.keys); ++j) AskFor(from.ahead, j, head);
     for (int64_t j = key; j < end; ++j) {
       std::memcpy(
           to + j * slot_bytes + head * head_bytes,
@@ -535,6 +557,11 @@ void StoreRow(const float* row, DType dtype, int64_t dim, float factor, DType ou
 // --- many rows
 // ---------------------------------------------------------------------------------------------------
 
+HWY_INLINE void AskForRow(const Prefetch& ahead, int64_t key) {
+  const Ahead row = Ahead::Of(ahead, key, 1, 0);
+  for (int64_t byte = 0; byte < ahead.row_bytes; byte += 64) row.Ask<1>(byte);
+}
+
 template <class T>
 HWY_INLINE VF LoadNatural(const typename T::Raw* p, int64_t count) {
   if (HWY_LIKELY(count >= kN)) return T::LoadN(p);
@@ -548,6 +575,7 @@ HWY_INLINE void WidenRowsOf(const KeyRun& k, float* out, int64_t ld) {
   const DF d;
   for (int64_t j = 0; j < k.keys; ++j) {
     const auto* row = static_cast<const typename T::Raw*>(k.base) + j * k.slot_stride;
+    AskForRow(k.ahead, j);
     for (int64_t x = 0; x < ld; x += kN) hn::Store(LoadNatural<T>(row + x, k.dim - x), d, out + j * ld + x);
   }
 }
@@ -564,6 +592,7 @@ HWY_INLINE void WidenPanelsOf(const KeyRun& v, float* out, int64_t panel_keys, i
   for (int64_t j = 0; j < v.keys; ++j) {
     const auto* row = static_cast<const typename T::Raw*>(v.base) + j * v.slot_stride;
     float* to = out + (first_key + j) * kChunk;
+    AskForRow(v.ahead, j);
     for (int64_t x = 0; x < v.dim; x += kChunk, to += panel_keys * kChunk) {
       hn::Store(LoadNatural<T>(row + x, v.dim - x), d, to);
       hn::Store(LoadNatural<T>(row + x + kN, v.dim - x - kN), d, to + kN);

@@ -141,22 +141,33 @@ RowWork::RowWork(const RowContext& context, const RowLayout& layout, const RowBl
 
 RowWork RowWork::Start(const RowContext& context, const RowLayout& layout, const RowBlock& block,
                        std::byte* scratch) {
-  RowWork work(context, layout, block, scratch);
+  RowWork work = StartEmpty(context, layout, block, scratch);
   const NormalBatch& batch = context.batch;
+  const TensorView& q = context.call.q;
   if (!work.few()) {
     // Lanes past the last row are multiplied too; zeros keep stray denormals out of them.
     std::fill_n(work.q_, block.heads * RoundUp(work.rows_, layout.lanes_) * layout.q_ld_, 0.0F);
   }
-  const TensorView& q = context.call.q;
+  for (int64_t h = 0; h < block.heads; ++h) {
+    for (int64_t i = 0; i < work.rows_; ++i) {
+      const int64_t row = batch.q_begin[block.sequence] + block.first_query + i / batch.group;
+      const int64_t head = (block.first_head + h) * batch.group + i % batch.group;
+      work.PackQ(h, i, At(q.data, row * q.strides[0] + head * q.strides[1], q.dtype));
+    }
+  }
+  return work;
+}
+
+RowWork RowWork::StartEmpty(const RowContext& context, const RowLayout& layout, const RowBlock& block,
+                            std::byte* scratch) {
+  RowWork work(context, layout, block, scratch);
+  const NormalBatch& batch = context.batch;
   const TensorView& slopes = context.call.alibi_slopes;
   const int64_t first_position = batch.kv_len[block.sequence] - batch.q_len(block.sequence);
   for (int64_t h = 0; h < block.heads; ++h) {
     for (int64_t i = 0; i < work.rows_; ++i) {
       const int64_t query = block.first_query + i / batch.group;
       const int64_t head = (block.first_head + h) * batch.group + i % batch.group;
-      work.PackQ(
-          h, i,
-          At(q.data, (batch.q_begin[block.sequence] + query) * q.strides[0] + head * q.strides[1], q.dtype));
       const KeyRange sees = VisibleKeys(batch, block.sequence, query, 1);
       work.sights_[h * work.rows_ + i] = {sees.begin, sees.end, first_position + query,
                                           slopes.empty() ? 0.0F : F32At(slopes, head)};
@@ -190,6 +201,13 @@ KeyRun RowWork::RunOf(int64_t key, int64_t end, int64_t head, int64_t heads, boo
   return PageRun(*context_, block_.sequence, {key, end}, block_.first_head + head, heads, value);
 }
 
+// The rows of K in `ask_for` that stand where `key` stands in `keys`.
+Prefetch RowWork::KeysAhead(KeyRange keys, int64_t key, KeyRange ask_for, int64_t head, int64_t heads) const {
+  const int64_t ahead = ask_for.begin + (key - keys.begin);
+  if (ahead >= ask_for.end) return {};
+  return AheadOf(RunOf(ahead, ask_for.end, head, heads, false), context_->kv.dtype);
+}
+
 void RowWork::Attend(KeyRange keys, KeyRange next, bool ask_ahead) {
   const ScoreMatrix scores = layout_->Scores(scores_, rows_, keys.end - keys.begin);
   if (few()) {
@@ -201,16 +219,16 @@ void RowWork::Attend(KeyRange keys, KeyRange next, bool ask_ahead) {
   // Head by head: one head's scores and widened tiles stay in cache from step to step.
   const bool edge = SetWindows(keys);
   for (int64_t h = 0; h < block_.heads; ++h) {
-    ScoresOfHead(keys, h, scores.data, scores.ld);
+    ScoresOfHead(keys, h, scores.data, scores.ld, ask_ahead);
     WeightsOfHead(keys, h, edge, scores.data, scores.ld);
-    ValuesOfHead(keys, h, scores.data, scores.ld);
+    ValuesOfHead(keys, h, scores.data, scores.ld, ask_ahead ? next : KeyRange{});
   }
 }
 
 void RowWork::Scores(KeyRange keys, const ScoreMatrix& scores, bool ask_ahead) {
   if (!few()) {
     for (int64_t h = 0; h < block_.heads; ++h)
-      ScoresOfHead(keys, h, scores.data + h * scores.head_stride, scores.ld);
+      ScoresOfHead(keys, h, scores.data + h * scores.head_stride, scores.ld, ask_ahead);
     return;
   }
   const DType dtype = context_->kv.dtype;
@@ -224,7 +242,7 @@ void RowWork::Scores(KeyRange keys, const ScoreMatrix& scores, bool ask_ahead) {
   }
 }
 
-void RowWork::ScoresOfHead(KeyRange keys, int64_t head, float* scores, int64_t ld) {
+void RowWork::ScoresOfHead(KeyRange keys, int64_t head, float* scores, int64_t ld, bool ask_ahead) {
   const SoftmaxKernels& kernels = context_->kernels;
   const int64_t dim = context_->batch.head_dim;
   const float* q = q_ + head * RoundUp(rows_, layout_->lanes_) * layout_->q_ld_;
@@ -232,7 +250,8 @@ void RowWork::ScoresOfHead(KeyRange keys, int64_t head, float* scores, int64_t l
   for (int64_t key = keys.begin; key < keys.end; key += layout_->tile_keys_) {
     const int64_t end = std::min(key + layout_->tile_keys_, keys.end);
     for (int64_t at = key; at < end;) {
-      const KeyRun run = RunOf(at, end, head, 1, false);
+      KeyRun run = RunOf(at, end, head, 1, false);
+      if (ask_ahead) run.ahead = AheadOf(RunOf(at, end, head, 1, true), context_->kv.dtype);
       kernels.widen_rows(context_->kv.dtype, run, k_tile_ + (at - key) * layout_->q_ld_, layout_->q_ld_);
       at += run.keys;
     }
@@ -284,26 +303,26 @@ void RowWork::WeightsOfHead(KeyRange keys, int64_t head, bool edge, float* score
 void RowWork::Values(KeyRange keys, const ScoreMatrix& weights, KeyRange ask_for) {
   if (!few()) {
     for (int64_t h = 0; h < block_.heads; ++h)
-      ValuesOfHead(keys, h, weights.data + h * weights.head_stride, weights.ld);
+      ValuesOfHead(keys, h, weights.data + h * weights.head_stride, weights.ld, ask_for);
     return;
   }
   const DType dtype = context_->kv.dtype;
   for (int64_t key = keys.begin; key < keys.end;) {
     KeyRun run = RunOf(key, keys.end, 0, block_.heads, true);
-    const int64_t ahead = ask_for.begin + (key - keys.begin);
-    if (ahead < ask_for.end) run.ahead = AheadOf(RunOf(ahead, ask_for.end, 0, block_.heads, false), dtype);
+    run.ahead = KeysAhead(keys, key, ask_for, 0, block_.heads);
     context_->kernels.pv(dtype, run, weights.data + (key - keys.begin), rows_, weights.ld, acc_,
                          layout_->acc_ld_);
     key += run.keys;
   }
 }
 
-void RowWork::ValuesOfHead(KeyRange keys, int64_t head, const float* weights, int64_t ld) {
+void RowWork::ValuesOfHead(KeyRange keys, int64_t head, const float* weights, int64_t ld, KeyRange ask_for) {
   const SoftmaxKernels& kernels = context_->kernels;
   for (int64_t key = keys.begin; key < keys.end; key += layout_->tile_keys_) {
     const int64_t end = std::min(key + layout_->tile_keys_, keys.end);
     for (int64_t at = key; at < end;) {
-      const KeyRun run = RunOf(at, end, head, 1, true);
+      KeyRun run = RunOf(at, end, head, 1, true);
+      run.ahead = KeysAhead(keys, at, ask_for, head, 1);
       kernels.widen_panels(context_->kv.dtype, run, v_tile_, end - key, at - key);
       at += run.keys;
     }

@@ -87,6 +87,9 @@ class RowWork {
   // Packs the block's rows of q into `scratch` (layout.bytes(), 64-byte aligned) and empties its state.
   static RowWork Start(const RowContext& context, const RowLayout& layout, const RowBlock& block,
                        std::byte* scratch);
+  // The same without q: for a block that only merges and stores.
+  static RowWork StartEmpty(const RowContext& context, const RowLayout& layout, const RowBlock& block,
+                            std::byte* scratch);
   // Goes on with what an earlier object left in `scratch`.
   static RowWork Resume(const RowContext& context, const RowLayout& layout, const RowBlock& block,
                         std::byte* scratch) {
@@ -126,10 +129,11 @@ class RowWork {
   int64_t state_rows() const { return block_.heads * rows_; }
   void PackQ(int64_t head, int64_t row, const void* from);
   KeyRun RunOf(int64_t key, int64_t end, int64_t head, int64_t heads, bool value) const;
+  Prefetch KeysAhead(KeyRange keys, int64_t key, KeyRange ask_for, int64_t head, int64_t heads) const;
   bool SetWindows(KeyRange keys);  // whether some row's window is not the whole range
-  void ScoresOfHead(KeyRange keys, int64_t head, float* scores, int64_t ld);
+  void ScoresOfHead(KeyRange keys, int64_t head, float* scores, int64_t ld, bool ask_ahead);
   void WeightsOfHead(KeyRange keys, int64_t head, bool edge, float* scores, int64_t ld);
-  void ValuesOfHead(KeyRange keys, int64_t head, const float* weights, int64_t ld);
+  void ValuesOfHead(KeyRange keys, int64_t head, const float* weights, int64_t ld, KeyRange ask_for);
   float* Acc(int64_t head, int64_t row) const;
 
   const RowContext* context_;

@@ -4,8 +4,11 @@
 // the page layout. Reads K and V twice and writes them once, 3 * Hk * (D + Dv) * sizeof(kv) per key in all;
 // with several query blocks per sequence each block reads its visible keys again. FLOPs 2*Hq*(D + Dv) per
 // (row, visible key). Tasks: one per kCopyKeys keys (whole pages) and one per (query block, kv head), in two
-// launches. Wins: pages of a slot or two, where walking the table costs more than a copy. Loses: everywhere
-// that memory is the limit, by the copy (docs/performance.md).
+// launches.
+//
+// Wins: long prefill chunks, where a key is copied once and then read by many query blocks; there it ties
+// with the best. Loses: decode, where each key is read once, so that the copy triples the traffic
+// (docs/performance.md).
 #include <algorithm>
 
 #include "engine/attention/softmax/plan.h"

@@ -11,6 +11,9 @@ namespace pagoda {
 // One launch at a time; Run may be called from one thread at a time. A pool of one starts no thread.
 class ThreadPool {
  public:
+  // How long an idle worker spins before it parks, nanoseconds.
+  static constexpr int64_t kSpinNs = 100'000;
+
   // What a launch cost, kept since the last ResetCounters.
   struct Counters {
     int64_t launches = 0;

@@ -32,7 +32,7 @@ constexpr int kMaxThreads = 4096;
 // Two lines: the adjacent-line prefetcher of x86 pulls pairs.
 constexpr size_t kApart = 128;
 // Between two operators of a decoder pass a few microseconds; waking a parked thread costs 5-50.
-constexpr int64_t kWorkerSpinNs = 100'000;
+constexpr int64_t kWorkerSpinNs = ThreadPool::kSpinNs;
 // The caller waits for work in flight, which will end: parking it would add a wake-up to what is timed.
 constexpr int64_t kCallerSpinNs = 1'000'000;
 

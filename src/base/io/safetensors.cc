@@ -66,6 +66,7 @@ SafetensorsType ReadType(const JsonField& field) {
       std::find_if(kTypes.begin(), kTypes.end(), [&](const TypeInfo& t) { return t.name == name; });
   if (info != kTypes.end()) return info->type;
   std::vector<std::string> names;
+  names.reserve(kTypes.size());
   for (const TypeInfo& t : kTypes) names.emplace_back(t.name);
   throw field.Wrong(fmt::format("= \"{}\" is no known dtype{}", Shown(name), DidYouMean(name, names)));
 }
@@ -263,6 +264,7 @@ void WriteSafetensors(const std::filesystem::path& path, std::span<const Safeten
                       const std::map<std::string, std::string>& metadata) {
   CheckWritable(tensors);
   std::vector<const SafetensorsTensor*> order;
+  order.reserve(tensors.size());
   for (const SafetensorsTensor& t : tensors) order.push_back(&t);
   std::sort(order.begin(), order.end(), [](const SafetensorsTensor* a, const SafetensorsTensor* b) {
     const int64_t size_a = SizeOf(a->type), size_b = SizeOf(b->type);

@@ -41,7 +41,7 @@ void ReadRuns(const std::byte* base, const uint32_t* order, int64_t runs, int64_
     for (int64_t i = 0; i < run_bytes; i += 64) {
       uint64_t words[8];
       std::memcpy(words, p + i, sizeof words);
-      for (int j = 0; j < 8; ++j) sums[j] += words[j];
+      for (int64_t j = 0; j < 8; ++j) sums[j] += words[j];
     }
   }
   for (const uint64_t& sum : sums) asm volatile("" ::"r"(sum));
@@ -64,7 +64,7 @@ using F32x4 __attribute__((vector_size(16))) = float;
 
 void FmaF32(int64_t steps) {
   F32x4 chains[kChains];
-  for (int j = 0; j < kChains; ++j) chains[j] = F32x4{} + (kStart + static_cast<float>(j));
+  for (int64_t j = 0; j < kChains; ++j) chains[j] = F32x4{} + (kStart + static_cast<float>(j));
   const F32x4 factor = F32x4{} + kFactor, addend = F32x4{} + kAddend;
   for (int64_t i = 0; i < steps; ++i) {
 #if defined(__aarch64__)
@@ -87,7 +87,7 @@ PAGODA_AVX2 void ReadRunsAvx2(const std::byte* base, const uint32_t* order, int6
   for (int64_t r = 0; r < runs; ++r) {
     const std::byte* p = base + order[r] * run_bytes;
     for (int64_t i = 0; i < run_bytes; i += 256) {
-      for (int j = 0; j < 8; ++j) {
+      for (int64_t j = 0; j < 8; ++j) {
         const auto* from = reinterpret_cast<const __m256i*>(p + i + 32 * j);
         sums[j] = _mm256_add_epi64(sums[j], _mm256_load_si256(from));
       }
@@ -105,7 +105,7 @@ PAGODA_AVX2 void ReadRunsAheadAvx2(const std::byte* base, const uint32_t* order,
     const std::byte* next = base + order[r + ahead] * run_bytes;
     for (int64_t i = 0; i < run_bytes; i += 256) {
       Prefetch(next + i, 256);
-      for (int j = 0; j < 8; ++j) {
+      for (int64_t j = 0; j < 8; ++j) {
         const auto* from = reinterpret_cast<const __m256i*>(p + i + 32 * j);
         sums[j] = _mm256_add_epi64(sums[j], _mm256_load_si256(from));
       }
@@ -117,17 +117,18 @@ PAGODA_AVX2 void ReadRunsAheadAvx2(const std::byte* base, const uint32_t* order,
 PAGODA_AVX2 void CopyAvx2(std::byte* to, const std::byte* from, int64_t bytes) {
   for (int64_t i = 0; i < bytes; i += 256) {
     __m256i block[8];
-    for (int j = 0; j < 8; ++j) {
+    for (int64_t j = 0; j < 8; ++j) {
       block[j] = _mm256_load_si256(reinterpret_cast<const __m256i*>(from + i + 32 * j));
     }
-    for (int j = 0; j < 8; ++j) _mm256_stream_si256(reinterpret_cast<__m256i*>(to + i + 32 * j), block[j]);
+    for (int64_t j = 0; j < 8; ++j)
+      _mm256_stream_si256(reinterpret_cast<__m256i*>(to + i + 32 * j), block[j]);
   }
   _mm_sfence();
 }
 
 PAGODA_AVX2 void FmaF32Avx2(int64_t steps) {
   __m256 chains[kChains];
-  for (int j = 0; j < kChains; ++j) chains[j] = _mm256_set1_ps(kStart + static_cast<float>(j));
+  for (int64_t j = 0; j < kChains; ++j) chains[j] = _mm256_set1_ps(kStart + static_cast<float>(j));
   const __m256 factor = _mm256_set1_ps(kFactor), addend = _mm256_set1_ps(kAddend);
   for (int64_t i = 0; i < steps; ++i) {
     for (__m256& chain : chains) chain = _mm256_fmadd_ps(chain, factor, addend);
@@ -143,10 +144,11 @@ PAGODA_AVX512 void ReadRunsAvx512(const std::byte* base, const uint32_t* order, 
   for (int64_t r = 0; r < runs; ++r) {
     const std::byte* p = base + order[r] * run_bytes;
     for (int64_t i = 0; i < whole; i += 512) {
-      for (int j = 0; j < 8; ++j) sums[j] = _mm512_add_epi64(sums[j], _mm512_load_si512(p + i + 64 * j));
+      for (int64_t j = 0; j < 8; ++j) sums[j] = _mm512_add_epi64(sums[j], _mm512_load_si512(p + i + 64 * j));
     }
     if (whole == run_bytes) continue;
-    for (int j = 0; j < 4; ++j) sums[j] = _mm512_add_epi64(sums[j], _mm512_load_si512(p + whole + 64 * j));
+    for (int64_t j = 0; j < 4; ++j)
+      sums[j] = _mm512_add_epi64(sums[j], _mm512_load_si512(p + whole + 64 * j));
   }
   for (const __m512i& sum : sums) asm volatile("" ::"v"(sum));
 }
@@ -160,7 +162,7 @@ PAGODA_AVX512 void ReadRunsAheadAvx512(const std::byte* base, const uint32_t* or
     const std::byte* next = base + order[r + ahead] * run_bytes;
     for (int64_t i = 0; i < run_bytes; i += 256) {
       Prefetch(next + i, 256);
-      for (int j = 0; j < 4; ++j) sums[j] = _mm512_add_epi64(sums[j], _mm512_load_si512(p + i + 64 * j));
+      for (int64_t j = 0; j < 4; ++j) sums[j] = _mm512_add_epi64(sums[j], _mm512_load_si512(p + i + 64 * j));
     }
   }
   for (const __m512i& sum : sums) asm volatile("" ::"v"(sum));
@@ -169,15 +171,16 @@ PAGODA_AVX512 void ReadRunsAheadAvx512(const std::byte* base, const uint32_t* or
 PAGODA_AVX512 void CopyAvx512(std::byte* to, const std::byte* from, int64_t bytes) {
   for (int64_t i = 0; i < bytes; i += 256) {
     __m512i block[4];
-    for (int j = 0; j < 4; ++j) block[j] = _mm512_load_si512(from + i + 64 * j);
-    for (int j = 0; j < 4; ++j) _mm512_stream_si512(reinterpret_cast<__m512i*>(to + i + 64 * j), block[j]);
+    for (int64_t j = 0; j < 4; ++j) block[j] = _mm512_load_si512(from + i + 64 * j);
+    for (int64_t j = 0; j < 4; ++j)
+      _mm512_stream_si512(reinterpret_cast<__m512i*>(to + i + 64 * j), block[j]);
   }
   _mm_sfence();
 }
 
 PAGODA_AVX512 void FmaF32Avx512(int64_t steps) {
   __m512 chains[kChains];
-  for (int j = 0; j < kChains; ++j) chains[j] = _mm512_set1_ps(kStart + static_cast<float>(j));
+  for (int64_t j = 0; j < kChains; ++j) chains[j] = _mm512_set1_ps(kStart + static_cast<float>(j));
   const __m512 factor = _mm512_set1_ps(kFactor), addend = _mm512_set1_ps(kAddend);
   for (int64_t i = 0; i < steps; ++i) {
     for (__m512& chain : chains) chain = _mm512_fmadd_ps(chain, factor, addend);
@@ -187,7 +190,7 @@ PAGODA_AVX512 void FmaF32Avx512(int64_t steps) {
 
 PAGODA_AVX512_BF16 void DotBf16Avx512(int64_t steps) {
   __m512 chains[kChains];
-  for (int j = 0; j < kChains; ++j) chains[j] = _mm512_set1_ps(kStart + static_cast<float>(j));
+  for (int64_t j = 0; j < kChains; ++j) chains[j] = _mm512_set1_ps(kStart + static_cast<float>(j));
   // Zeros in one operand: the chains keep their values however long this runs.
   const auto zeros = reinterpret_cast<__m512bh>(_mm512_setzero_si512());
   const auto ones = reinterpret_cast<__m512bh>(_mm512_set1_epi16(0x3f80));

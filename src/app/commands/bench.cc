@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -142,7 +141,7 @@ class Bench {
       : options_(options),
         context_(context),
         fail_on_(ParseFailOn(options.fail_on)),
-        delta_(ParseDelta(options.delta)),
+        delta_(judge::ParseShare(options.delta, "--delta")),
         budget_s_(options.budget.empty() ? 0 : judge::ParseDuration(options.budget)),
         setup_(judge::MakeSetup(judge::LoadSuite(options.suite), options.selection, subject_)) {
     if (options.resume && options.out.empty()) {
@@ -183,7 +182,7 @@ class Bench {
     manifest.seed = options_.seed;
     manifest.threads = context_.Threads();
     manifest.time = judge::UtcTime();
-    manifest.command_line = fmt::format("{}", fmt::join(context_.argv, " "));
+    manifest.command_line = judge::CommandLine(context_.argv);
     manifest.environment =
         judge::ReadEnvironmentFacts({sys::OwnProgram(), KernelLibraryPath(0), KernelLibraryPath(1)});
     manifest.not_measured = judge::NotMeasured(setup_, manifest.threads);
@@ -251,9 +250,11 @@ class Bench {
   }
 
   int SayHowToGoOn() const {
+    std::vector<std::string> again = context_.argv;
+    if (!options_.resume) again.emplace_back("--resume");
+    if (options_.out.empty()) again.insert(again.end(), {"--out", directory_.string()});
     PrintWarning(
-        fmt::format("interrupted; what was measured is kept. Go on with: pagoda bench {} --resume --out {}",
-                    options_.suite, directory_.string()));
+        fmt::format("interrupted; what was measured is kept. Go on with: {}", judge::CommandLine(again)));
     return kInterrupted;
   }
 
@@ -298,20 +299,6 @@ FailOn ParseFailOn(const std::vector<std::string>& conditions) {
     }
   }
   return fail_on;
-}
-
-double ParseDelta(std::string_view text) {
-  std::string_view number = text;
-  const bool percent = number.ends_with('%');
-  if (percent) number.remove_suffix(1);
-  double value = 0;
-  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-  if (percent) value /= 100;
-  if (error != std::errc() || end != number.data() + number.size() || !(value > 0 && value < 1)) {
-    throw Error(ErrorCode::kInvalidArgument, "--delta",
-                fmt::format("= \"{}\" must be a share above 0 and below 1, such as 1% or 0.01", text));
-  }
-  return value;
 }
 
 int BenchExitCode(const judge::RunVerdict& run, const FailOn& fail_on) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "judge/verdict/overall.h"
@@ -20,9 +19,6 @@ struct FailOn {
 };
 // "loss" and "inconclusive"; throws Error(--fail-on) with "did you mean".
 FailOn ParseFailOn(const std::vector<std::string>& conditions);
-
-// "1%" or "0.01" to 0.01; above 0 and below 1. Throws Error(--delta).
-double ParseDelta(std::string_view text);
 
 // 3 where a result was wrong or a variant hung or crashed, else 1 and 4 by the conditions, else 0.
 int BenchExitCode(const judge::RunVerdict& run, const FailOn& fail_on);

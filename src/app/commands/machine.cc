@@ -2,7 +2,6 @@
 #include "app/commands/machine.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -21,6 +20,7 @@
 #include "app/commands/console.h"
 #include "base/sys/affinity.h"
 #include "base/sys/clock.h"
+#include "base/sys/process.h"
 #include "judge/bench/environment.h"
 #include "judge/report/numbers.h"
 #include "judge/report/text.h"
@@ -65,7 +65,7 @@ void Observe(MachineState& state) {
   const sys::ProcessTimes before = sys::ReadProcessTimes();
   std::this_thread::sleep_for(std::chrono::duration<double>(kSpanS));
   state.reading = meter.Read();
-  state.busy = sys::Busiest(before, sys::ReadProcessTimes(), state.reading.span_s, getpid());
+  state.busy = sys::Busiest(before, sys::ReadProcessTimes(), state.reading.span_s, sys::OwnPid());
 }
 
 json FigureToJson(const CeilingFigure& figure, const char* unit) {

@@ -304,6 +304,8 @@ ProcessResult RunProcess(const ProcessSpec& spec) {
   return child.Finish();
 }
 
+int OwnPid() { return getpid(); }
+
 std::string OwnProgram() {
   std::error_code error;
   const std::filesystem::path path = std::filesystem::read_symlink("/proc/self/exe", error);

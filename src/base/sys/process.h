@@ -43,6 +43,8 @@ struct ProcessResult {
 // can't be started.
 ProcessResult RunProcess(const ProcessSpec& spec);
 
+int OwnPid();
+
 // The path of the program that runs, for running it again.
 std::string OwnProgram();
 

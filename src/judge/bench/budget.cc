@@ -122,6 +122,20 @@ double ParseDuration(std::string_view text) {
   return sum;
 }
 
+double ParseShare(std::string_view text, std::string_view option) {
+  std::string_view number = text;
+  const bool percent = number.ends_with('%');
+  if (percent) number.remove_suffix(1);
+  double value = 0;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+  if (percent) value /= 100;
+  if (error != std::errc() || end != number.data() + number.size() || !(value > 0 && value < 1)) {
+    throw Error(ErrorCode::kInvalidArgument, option,
+                fmt::format("= \"{}\" must be a share above 0 and below 1, such as 1% or 0.01", text));
+  }
+  return value;
+}
+
 std::string DurationText(double seconds) {
   const auto s = static_cast<int64_t>(std::llround(std::max(seconds, 0.0)));
   if (s < 60) return fmt::format("{} s", s);

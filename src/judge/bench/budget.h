@@ -47,6 +47,8 @@ Schedule FitBudget(std::span<const LaunchCost> cases, int launches, int least_la
 
 // "5m", "90s", "1h30m", "300" to seconds. Throws Error(--budget).
 double ParseDuration(std::string_view text);
+// "1%" or "0.01" to 0.01; above 0 and below 1. Throws Error(option).
+double ParseShare(std::string_view text, std::string_view option);
 // "3 m 41 s", "41 s", "2 h 5 m".
 std::string DurationText(double seconds);
 

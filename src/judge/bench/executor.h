@@ -36,7 +36,7 @@ struct ExecutionPlan {
 
 struct ExecutionProgress {
   int64_t done = 0, total = 0;  // launches
-  std::string case_name;   // the next one
+  std::string case_name;        // the next one
   int launch = 0;
 };
 

@@ -76,4 +76,21 @@ std::string HashOfFiles(const std::vector<std::filesystem::path>& files) {
 std::string UtcTime() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", UtcNow()); }
 std::string UtcTimeForFileName() { return fmt::format("{:%Y-%m-%d-%H%M%S}", UtcNow()); }
 
+std::string CommandLine(const std::vector<std::string>& argv) {
+  constexpr std::string_view kPlain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:=,+@%-";
+  std::string line;
+  for (const std::string& argument : argv) {
+    if (!line.empty()) line += ' ';
+    if (!argument.empty() && argument.find_first_not_of(kPlain) == std::string::npos) {
+      line += argument;
+      continue;
+    }
+    line += '\'';
+    for (const char c : argument) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    line += '\'';
+  }
+  return line;
+}
+
 }  // namespace pagoda::judge

@@ -20,4 +20,7 @@ std::string HashOfFiles(const std::vector<std::filesystem::path>& files);
 std::string UtcTime();
 std::string UtcTimeForFileName();
 
+// The arguments as one line that a shell reads back as they are.
+std::string CommandLine(const std::vector<std::string>& argv);
+
 }  // namespace pagoda::judge

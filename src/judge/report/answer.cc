@@ -41,8 +41,7 @@ std::vector<std::string> CasesWith(const Contrast& contrast, Verdict verdict) {
   return names;
 }
 
-std::string StandingOfLeader(const RunVerdict& run) {
-  const Contrast& top = *run.top;
+std::string StandingOfLeader(const RunVerdict& run, const Contrast& top) {
   const Estimate& speedup = top.overall.speedup;
   std::string text = top.variant + " is " + Standing(top.counts, top.baseline);
   // With a verdict the recommendation states the ratio.
@@ -105,7 +104,7 @@ Answer AnswerOf(const Replay& replay) {
       answer.choice = "Undecided";
       break;
   }
-  if (run.top) answer.sentences.push_back(StandingOfLeader(run));
+  if (run.top) answer.sentences.push_back(StandingOfLeader(run, *run.top));
   if (run.top && run.verdict == Verdict::kMixed) {
     answer.sentences.push_back("Behind on: " + Listed(CasesWith(*run.top, Verdict::kLoss)) + ".");
   }

@@ -5,7 +5,6 @@
 #include <string_view>
 #include <vector>
 
-#include "judge/record/record.h"
 #include "judge/verdict/overall.h"
 
 namespace pagoda::judge {

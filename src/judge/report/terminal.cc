@@ -110,6 +110,7 @@ class Printer {
                     trouble.case_name.empty() ? "overall" : "on " + trouble.case_name);
     if (!trouble.ratio.empty()) who += ": " + trouble.ratio;
     std::vector<std::string> not_beaten;
+    not_beaten.reserve(trouble.not_beaten.size());
     for (const std::string& variant : trouble.not_beaten) not_beaten.push_back(LabelOf(manifest, variant));
     if (!not_beaten.empty()) who += ", not beaten: " + Listed(not_beaten);
     const std::string mark = fmt::format("{:<8}", MarkOf(trouble.verdict));

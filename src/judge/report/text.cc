@@ -66,6 +66,7 @@ bool IsHeading(const std::vector<Cell>& row) { return row.size() == 1; }
 
 std::vector<size_t> WidthsOf(const Table& table) {
   std::vector<size_t> widths;
+  widths.reserve(table.columns.size());
   for (const Column& column : table.columns) widths.push_back(DisplayWidth(column.title));
   for (const auto& row : table.rows) {
     if (IsHeading(row)) continue;
@@ -173,6 +174,7 @@ std::string Listed(const std::vector<std::string>& items) {
 std::string PlainTable(const Table& table, std::string_view indent, bool colour) {
   const std::vector<size_t> widths = WidthsOf(table);
   std::vector<Cell> titles;
+  titles.reserve(table.columns.size());
   for (const Column& column : table.columns) titles.push_back({column.title, Ink::kFaint});
   std::string text = PlainRow(titles, table, widths, indent, colour);
   for (const auto& row : table.rows) text += PlainRow(row, table, widths, indent, colour);

@@ -74,15 +74,6 @@ TEST(ParseFailOn, KnowsTwoConditions) {
   }
 }
 
-TEST(ParseDelta, ReadsSharesAndPercent) {
-  EXPECT_DOUBLE_EQ(ParseDelta("1%"), 0.01);
-  EXPECT_DOUBLE_EQ(ParseDelta("0.5%"), 0.005);
-  EXPECT_DOUBLE_EQ(ParseDelta("0.02"), 0.02);
-  for (const char* text : {"", "%", "0", "1", "100%", "-1%", "1 %", "1%%", "nan", "x"}) {
-    EXPECT_THROW(ParseDelta(text), Error) << text;
-  }
-}
-
 TEST(ToRecord, KeepsTheMedians) {
   MachineCeilings measured;
   measured.read.push_back({2, 4096, {17.5, 17, 18}});

@@ -1,5 +1,7 @@
 // The bf16 dot-product kernel on any machine: its vector operations here are arrays with the instruction's
 // meaning.
+#include "engine/attention/softmax/dot_bf16.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,46 +12,38 @@
 #include "base/half.h"
 #include "base/random.h"
 
-namespace pagoda::avx512bf16 {
-namespace {
-namespace vec {
-
-struct F32 {
-  float lane[16];
-};
-struct Pairs {
-  uint16_t element[32];
-};
-
-F32 Zero() { return {}; }
-Pairs LoadFirst(const uint16_t* p, int64_t count) {
-  Pairs v = {};
-  std::memcpy(v.element, p, static_cast<size_t>(count) * sizeof(*p));
-  return v;
-}
-Pairs Load(const uint16_t* p) { return LoadFirst(p, 32); }
-F32 Dot(F32 acc, const Pairs& a, const Pairs& b) {
-  for (int i = 0; i < 32; ++i) acc.lane[i / 2] += BF16ToF32(a.element[i]) * BF16ToF32(b.element[i]);
-  return acc;
-}
-float Sum(const F32& v) {
-  float sum = 0;
-  for (const float x : v.lane) sum += x;
-  return sum;
-}
-void StoreSums4(const F32& a, const F32& b, const F32& c, const F32& d, float scale, float* out) {
-  const F32* all[] = {&a, &b, &c, &d};
-  for (int i = 0; i < 4; ++i) out[i] = scale * Sum(*all[i]);
-}
-
-}  // namespace vec
-}  // namespace
-}  // namespace pagoda::avx512bf16
-
-#include "engine/attention/softmax/dot_bf16.h"
-
 namespace pagoda {
 namespace {
+
+struct Vec {
+  struct F32 {
+    float lane[16];
+  };
+  struct Pairs {
+    uint16_t element[32];
+  };
+
+  static F32 Zero() { return {}; }
+  static Pairs LoadFirst(const uint16_t* p, int64_t count) {
+    Pairs v = {};
+    std::memcpy(v.element, p, static_cast<size_t>(count) * sizeof(*p));
+    return v;
+  }
+  static Pairs Load(const uint16_t* p) { return LoadFirst(p, 32); }
+  static F32 Dot(F32 acc, const Pairs& a, const Pairs& b) {
+    for (int i = 0; i < 32; ++i) acc.lane[i / 2] += BF16ToF32(a.element[i]) * BF16ToF32(b.element[i]);
+    return acc;
+  }
+  static float Sum(const F32& v) {
+    float sum = 0;
+    for (const float x : v.lane) sum += x;
+    return sum;
+  }
+  static void StoreSums4(const F32& a, const F32& b, const F32& c, const F32& d, float scale, float* out) {
+    const F32* all[] = {&a, &b, &c, &d};
+    for (int i = 0; i < 4; ++i) out[i] = scale * Sum(*all[i]);
+  }
+};
 
 // Rows of K stand apart with NaN between them; nothing but the rows may reach a score.
 TEST(DotBf16, ScoresOfEveryShape) {
@@ -85,7 +79,7 @@ TEST(DotBf16, ScoresOfEveryShape) {
           run.heads = kHeads;
           run.dim = dim;
           std::vector<float> scores(kHeads * rows * keys);
-          avx512bf16::DotQk(run, packed.data(), rows, pad, 0.5F, scores.data(), keys);
+          avx512bf16::DotQk<Vec>(run, packed.data(), rows, pad, 0.5F, scores.data(), keys);
           for (int64_t h = 0; h < kHeads; ++h) {
             for (int64_t r = 0; r < rows; ++r) {
               for (int64_t j = 0; j < keys; ++j) {

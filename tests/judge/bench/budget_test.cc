@@ -113,6 +113,15 @@ TEST(ParseDuration, RefusesTheRest) {
   }
 }
 
+TEST(ParseShare, ReadsSharesAndPercent) {
+  EXPECT_DOUBLE_EQ(ParseShare("1%", "--delta"), 0.01);
+  EXPECT_DOUBLE_EQ(ParseShare("0.5%", "--delta"), 0.005);
+  EXPECT_DOUBLE_EQ(ParseShare("0.02", "--delta"), 0.02);
+  for (const char* text : {"", "%", "0", "1", "100%", "-1%", "1 %", "1%%", "nan", "x"}) {
+    EXPECT_THROW(ParseShare(text, "--delta"), Error) << text;
+  }
+}
+
 TEST(DurationText, IsShort) {
   EXPECT_EQ(DurationText(41.4), "41 s");
   EXPECT_EQ(DurationText(221), "3 m 41 s");

@@ -42,6 +42,12 @@ TEST(EnvironmentFacts, SayWhatIsKnown) {
   EXPECT_THAT(facts.git_commit, testing::AnyOf("", MatchesRegex("[0-9a-f]{40}")));
 }
 
+TEST(CommandLine, QuotesWhatAShellWouldTakeApart) {
+  EXPECT_EQ(CommandLine({"pagoda", "bench", "llm", "--only", "s4096.*decode", "--out", "a b", ""}),
+            "pagoda bench llm --only 's4096.*decode' --out 'a b' ''");
+  EXPECT_EQ(CommandLine({"it's"}), "'it'\\''s'");
+}
+
 TEST(UtcTime, IsIso8601) {
   EXPECT_THAT(UtcTime(), MatchesRegex("[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z"));
   EXPECT_THAT(UtcTimeForFileName(), MatchesRegex("[0-9]{4}-[0-9]{2}-[0-9]{2}-[0-9]{6}"));

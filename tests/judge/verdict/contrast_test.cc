@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "judge/stats/holm.h"
+#include "judge/stats/power.h"
 #include "judge/verdict/run_builder.h"
 
 namespace pagoda::judge {
@@ -183,6 +184,19 @@ TEST(Contrast, SkippedCasesStillCountInTheFamily) {
   builder.manifest().unsupported = {{"c1", "b", "why"}, {"c2", "b", "why"}, {"c3", "b", "why"}};
   const Contrast contrast = BOverA(builder.Effect("b", -0.2));
   EXPECT_DOUBLE_EQ(contrast.cases[0].device.p_adjusted, 4 * contrast.cases[0].device.p);
+}
+
+TEST(Contrast, SmallestVisibleEffectIsThatOfItsFamily) {
+  RunBuilder builder({"a", "b", "c", "d", "e"}, 2);
+  builder.Spread(0.02);
+  const JudgedRun run(builder.manifest(), builder.Build());
+  const auto expect = [](const Outcome& outcome, int pairs) {
+    const double effect =
+        MinimumDetectableEffect(outcome.sigma, 12, outcome.delta_star, AdjustedAlpha(2, pairs));
+    EXPECT_NEAR(outcome.mde, std::expm1(effect), 1e-12);
+  };
+  expect(run.Build("b", "a").cases[0].device, 4);  // contrasts with the baseline
+  expect(run.Build("b", "c").cases[0].device, 6);  // pairs of the other four
 }
 
 TEST(Contrast, PValuesOfInvalidCasesTakeNoPlaceInTheFamily) {

@@ -88,5 +88,14 @@ TEST(Eligible, LeavesOutWhatFailedOrWasMeasuredOnFewerCases) {
   EXPECT_TRUE(MeasuredOn(sorted[0], "c"));
 }
 
+TEST(Eligible, NeverHasAVariantThatFailedAnywhere) {
+  RunBuilder builder({"a", "b"}, 2);
+  builder.manifest().unsupported = {{"c1", "a", "why"}};
+  Records records = builder.Build();
+  records.gates[1].passed = false;  // b on c0: measured on as many cases as a
+  const auto sorted = SortRecords(builder.manifest(), records);
+  EXPECT_THAT(Eligible(builder.manifest().variants, sorted), ElementsAre("a"));
+}
+
 }  // namespace
 }  // namespace pagoda::judge

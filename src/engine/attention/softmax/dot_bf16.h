@@ -2,9 +2,9 @@
 //
 // Two products and two adds per lane and instruction, products exact: half the arithmetic of widening to f32,
 // which counts from about six query heads per kv head on. The including file provides the handful of vector
-// operations below in namespace `vec`: intrinsics in kernels_avx512bf16.cc, arrays in the test that runs this
-// on any machine. It follows the rule for files compiled with wider flags: nothing of std, nothing with
-// linkage.
+// operations below as static members of a struct `Vec`: intrinsics in kernels_avx512bf16.cc, arrays in the
+// test that runs this on any machine. It follows the rule for files compiled with wider flags: nothing of
+// std, nothing with linkage.
 #pragma once
 
 #include <cstdint>
@@ -16,43 +16,44 @@ namespace {
 
 constexpr int64_t kPairLanes = 32;  // bf16 elements of one vector
 
-template <int kRows, int kKeys>
+template <class Vec, int kRows, int kKeys>
 inline void DotBlock(const uint16_t* k, int64_t slot_stride, int64_t dim, const uint16_t* q, int64_t q_ld,
                      float scale, float* scores, int64_t scores_ld) {
-  vec::F32 acc[kRows][kKeys];
+  typename Vec::F32 acc[kRows][kKeys];
   for (int r = 0; r < kRows; ++r) {
-    for (int j = 0; j < kKeys; ++j) acc[r][j] = vec::Zero();
+    for (int j = 0; j < kKeys; ++j) acc[r][j] = Vec::Zero();
   }
   for (int64_t x = 0; x < dim; x += kPairLanes) {
     // q is padded with zeros; of k only what belongs to the row may be read.
     const int64_t left = dim - x;
     for (int j = 0; j < kKeys; ++j) {
       const uint16_t* at = k + j * slot_stride + x;
-      const vec::Pairs b = left >= kPairLanes ? vec::Load(at) : vec::LoadFirst(at, left);
-      for (int r = 0; r < kRows; ++r) acc[r][j] = vec::Dot(acc[r][j], b, vec::Load(q + r * q_ld + x));
+      const typename Vec::Pairs b = left >= kPairLanes ? Vec::Load(at) : Vec::LoadFirst(at, left);
+      for (int r = 0; r < kRows; ++r) acc[r][j] = Vec::Dot(acc[r][j], b, Vec::Load(q + r * q_ld + x));
     }
   }
   for (int r = 0; r < kRows; ++r) {
     if constexpr (kKeys == 4) {
-      vec::StoreSums4(acc[r][0], acc[r][1], acc[r][2], acc[r][3], scale, scores + r * scores_ld);
+      Vec::StoreSums4(acc[r][0], acc[r][1], acc[r][2], acc[r][3], scale, scores + r * scores_ld);
     } else {
-      for (int j = 0; j < kKeys; ++j) scores[r * scores_ld + j] = scale * vec::Sum(acc[r][j]);
+      for (int j = 0; j < kKeys; ++j) scores[r * scores_ld + j] = scale * Vec::Sum(acc[r][j]);
     }
   }
 }
 
-template <int kRows>
+template <class Vec, int kRows>
 inline void DotKeys(const uint16_t* k, int64_t slot_stride, int64_t keys, int64_t dim, const uint16_t* q,
                     int64_t q_ld, float scale, float* scores, int64_t scores_ld) {
   int64_t j = 0;
   for (; j + 4 <= keys; j += 4) {
-    DotBlock<kRows, 4>(k + j * slot_stride, slot_stride, dim, q, q_ld, scale, scores + j, scores_ld);
+    DotBlock<Vec, kRows, 4>(k + j * slot_stride, slot_stride, dim, q, q_ld, scale, scores + j, scores_ld);
   }
   for (; j < keys; ++j) {
-    DotBlock<kRows, 1>(k + j * slot_stride, slot_stride, dim, q, q_ld, scale, scores + j, scores_ld);
+    DotBlock<Vec, kRows, 1>(k + j * slot_stride, slot_stride, dim, q, q_ld, scale, scores + j, scores_ld);
   }
 }
 
+template <class Vec>
 inline void DotHead(const KeyRun& run, int64_t key, int64_t keys, int64_t head, const float* q, int64_t rows,
                     int64_t q_ld, float scale, float* scores, int64_t scores_ld) {
   const Prefetch& ahead = run.ahead;
@@ -67,17 +68,21 @@ inline void DotHead(const KeyRun& run, int64_t key, int64_t keys, int64_t head, 
   float* out = scores + head * rows * scores_ld + key;
   int64_t r = 0;
   for (; r + 4 <= rows; r += 4) {
-    DotKeys<4>(k, run.slot_stride, keys, run.dim, packed + r * packed_ld, packed_ld, scale,
-               out + r * scores_ld, scores_ld);
+    DotKeys<Vec, 4>(k, run.slot_stride, keys, run.dim, packed + r * packed_ld, packed_ld, scale,
+                    out + r * scores_ld, scores_ld);
   }
   packed += r * packed_ld;
   out += r * scores_ld;
-  if (rows - r == 3) DotKeys<3>(k, run.slot_stride, keys, run.dim, packed, packed_ld, scale, out, scores_ld);
-  if (rows - r == 2) DotKeys<2>(k, run.slot_stride, keys, run.dim, packed, packed_ld, scale, out, scores_ld);
-  if (rows - r == 1) DotKeys<1>(k, run.slot_stride, keys, run.dim, packed, packed_ld, scale, out, scores_ld);
+  if (rows - r == 3)
+    DotKeys<Vec, 3>(k, run.slot_stride, keys, run.dim, packed, packed_ld, scale, out, scores_ld);
+  if (rows - r == 2)
+    DotKeys<Vec, 2>(k, run.slot_stride, keys, run.dim, packed, packed_ld, scale, out, scores_ld);
+  if (rows - r == 1)
+    DotKeys<Vec, 1>(k, run.slot_stride, keys, run.dim, packed, packed_ld, scale, out, scores_ld);
 }
 
 // SoftmaxKernels::qk for bf16.
+template <class Vec>
 inline void DotQk(const KeyRun& run, const float* q, int64_t rows, int64_t q_ld, float scale, float* scores,
                   int64_t scores_ld) {
   constexpr int64_t kKeyBlock = 8;
@@ -88,7 +93,7 @@ inline void DotQk(const KeyRun& run, const float* q, int64_t rows, int64_t q_ld,
     const int64_t head = slots_outside ? i % run.heads : i / blocks;
     const int64_t key = block * kKeyBlock;
     const int64_t keys = run.keys - key < kKeyBlock ? run.keys - key : kKeyBlock;
-    DotHead(run, key, keys, head, q, rows, q_ld, scale, scores, scores_ld);
+    DotHead<Vec>(run, key, keys, head, q, rows, q_ld, scale, scores, scores_ld);
   }
 }
 

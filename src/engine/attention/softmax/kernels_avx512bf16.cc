@@ -5,49 +5,44 @@
 
 #include <cstdint>
 
-namespace pagoda::avx512bf16 {
-namespace {
-namespace vec {
-
-using F32 = __m512;
-using Pairs = __m512i;
-
-inline F32 Zero() { return _mm512_setzero_ps(); }
-inline Pairs Load(const uint16_t* p) { return _mm512_loadu_si512(p); }
-inline Pairs LoadFirst(const uint16_t* p, int64_t count) {
-  return _mm512_maskz_loadu_epi16(static_cast<__mmask32>((1ULL << count) - 1), p);
-}
-inline F32 Dot(F32 acc, Pairs a, Pairs b) { return _mm512_dpbf16_ps(acc, (__m512bh)a, (__m512bh)b); }
-
-inline __m128 Fold(F32 v) {
-  const __m256 half = _mm256_add_ps(_mm512_castps512_ps256(v), _mm512_extractf32x8_ps(v, 1));
-  return _mm_add_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1));
-}
-inline float Sum(F32 v) {
-  __m128 s = Fold(v);
-  s = _mm_add_ps(s, _mm_movehl_ps(s, s));
-  return _mm_cvtss_f32(_mm_add_ss(s, _mm_movehdup_ps(s)));
-}
-inline void StoreSums4(F32 a, F32 b, F32 c, F32 d, float scale, float* out) {
-  __m128 w = Fold(a);
-  __m128 x = Fold(b);
-  __m128 y = Fold(c);
-  __m128 z = Fold(d);
-  _MM_TRANSPOSE4_PS(w, x, y, z);
-  _mm_storeu_ps(out, _mm_mul_ps(_mm_set1_ps(scale), _mm_add_ps(_mm_add_ps(w, x), _mm_add_ps(y, z))));
-}
-
-}  // namespace vec
-}  // namespace
-}  // namespace pagoda::avx512bf16
-
 #include "engine/attention/softmax/dot_bf16.h"
 
 namespace pagoda::avx512bf16 {
+namespace {
+struct Vec {
+  using F32 = __m512;
+  using Pairs = __m512i;
+
+  static F32 Zero() { return _mm512_setzero_ps(); }
+  static Pairs Load(const uint16_t* p) { return _mm512_loadu_si512(p); }
+  static Pairs LoadFirst(const uint16_t* p, int64_t count) {
+    return _mm512_maskz_loadu_epi16(static_cast<__mmask32>((1ULL << count) - 1), p);
+  }
+  static F32 Dot(F32 acc, Pairs a, Pairs b) { return _mm512_dpbf16_ps(acc, (__m512bh)a, (__m512bh)b); }
+
+  static __m128 Fold(F32 v) {
+    const __m256 half = _mm256_add_ps(_mm512_castps512_ps256(v), _mm512_extractf32x8_ps(v, 1));
+    return _mm_add_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1));
+  }
+  static float Sum(F32 v) {
+    __m128 s = Fold(v);
+    s = _mm_add_ps(s, _mm_movehl_ps(s, s));
+    return _mm_cvtss_f32(_mm_add_ss(s, _mm_movehdup_ps(s)));
+  }
+  static void StoreSums4(F32 a, F32 b, F32 c, F32 d, float scale, float* out) {
+    __m128 w = Fold(a);
+    __m128 x = Fold(b);
+    __m128 y = Fold(c);
+    __m128 z = Fold(d);
+    _MM_TRANSPOSE4_PS(w, x, y, z);
+    _mm_storeu_ps(out, _mm_mul_ps(_mm_set1_ps(scale), _mm_add_ps(_mm_add_ps(w, x), _mm_add_ps(y, z))));
+  }
+};
+}  // namespace
 
 void Qk(const KeyRun& k, const float* q, int64_t rows, int64_t q_ld, float scale, float* scores,
         int64_t scores_ld) {
-  DotQk(k, q, rows, q_ld, scale, scores, scores_ld);
+  DotQk<Vec>(k, q, rows, q_ld, scale, scores, scores_ld);
 }
 
 void PackRow(const void* row, int64_t dim, int64_t pad, float* out) {

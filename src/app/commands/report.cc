@@ -50,6 +50,7 @@ void RequireRunDirectory(const std::filesystem::path& directory) {
 
 std::string SeveralRuns(const std::vector<SavedRun>& runs, ReportFormat format, bool colour) {
   std::vector<judge::NamedReplay> named;
+  named.reserve(runs.size());
   for (const SavedRun& run : runs) named.push_back({run.directory.string(), run.AsReplay()});
   const judge::Table table = judge::RunsTable(named);
   return (format == ReportFormat::kMarkdown ? judge::MarkdownTable(table)
@@ -72,6 +73,7 @@ std::string OneRun(const SavedRun& run, ReportFormat format, bool colour, bool a
 
 void Print(const ReportOptions& options) {
   std::vector<SavedRun> runs;
+  runs.reserve(options.directories.size());
   for (const std::string& directory : options.directories) runs.push_back(LoadRun(directory));
   fmt::print("{}", ReportText(runs, options.Format(), UsesColour(stdout)));
 }

@@ -114,7 +114,7 @@ TEST_F(ReportCommand, RefusesADirectoryOfSomethingElse) {
 
 TEST_F(ReportCommand, RefusesARunWithoutRecords) {
   const std::filesystem::path directory = SaveRun("one");
-  std::ofstream(directory / "records.jsonl", std::ios::trunc);
+  std::filesystem::resize_file(directory / "records.jsonl", 0);
   EXPECT_THAT(Refusal({directory.string()}),
               HasSubstr("records.jsonl holds no record yet; run the bench command"));
 }

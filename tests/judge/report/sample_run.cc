@@ -180,7 +180,7 @@ LaunchRecord SampleLaunch(const Manifest& manifest, const std::string& case_name
   r.run_id = manifest.run_id;
   r.case_name = case_name;
   r.launch = launch;
-  r.seed = static_cast<uint64_t>(launch + 1);
+  r.seed = static_cast<uint64_t>(launch) + 1;
   r.threads = manifest.threads;
   r.calls_per_epoch = 200;
   r.blocks = kBlocks;

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "judge/report/numbers.h"
+#include "judge/report/text.h"
 
 namespace pagoda::judge {
 namespace {
@@ -67,6 +69,21 @@ void AddConditions(const Conditions& conditions, Facts& facts) {
 bool IsFailure(Reason reason) {
   return reason == Reason::kGateFailed || reason == Reason::kTimedOutputWrong || reason == Reason::kHung ||
          reason == Reason::kCrashed;
+}
+
+// A case that some variants have no times of, all for one reason.
+struct Gap {
+  std::string case_name;
+  std::vector<std::string> variants;
+  std::string why;
+};
+
+void AddGap(const std::string& case_name, const std::string& variant, const std::string& why,
+            std::vector<Gap>& gaps) {
+  const auto same = [&](const Gap& gap) { return gap.case_name == case_name && gap.why == why; };
+  auto at = std::find_if(gaps.begin(), gaps.end(), same);
+  if (at == gaps.end()) at = gaps.insert(at, {.case_name = case_name, .variants = {}, .why = why});
+  at->variants.push_back(variant);
 }
 
 std::string CachesOf(const Manifest& manifest) {
@@ -158,15 +175,24 @@ std::string LaunchLine(const Replay& replay) {
   return line;
 }
 
-std::vector<std::string> NotMeasured(const Replay& replay) {
-  std::vector<std::string> items = replay.manifest.not_measured;
-  for (const Unsupported& u : replay.manifest.unsupported) {
-    items.push_back(fmt::format("{} on {} ({})", u.variant, u.case_name, u.reason));
-  }
+std::vector<std::string> NotMeasured(const Replay& replay, size_t most_names) {
+  std::vector<Gap> gaps;
+  for (const Unsupported& u : replay.manifest.unsupported) AddGap(u.case_name, u.variant, u.reason, gaps);
   for (const Unmeasured& u : replay.run.unmeasured) {
-    if (u.reason == Reason::kUnsupported || IsFailure(u.reason)) continue;
-    items.push_back(u.why.empty() ? fmt::format("{} on {}", u.variant, u.case_name)
-                                  : fmt::format("{} on {} ({})", u.variant, u.case_name, u.why));
+    if (u.reason != Reason::kUnsupported && !IsFailure(u.reason)) AddGap(u.case_name, u.variant, u.why, gaps);
+  }
+  std::vector<std::pair<std::string, std::vector<std::string>>> by_reason;
+  for (const Gap& gap : gaps) {
+    const auto same = [&gap](const auto& entry) { return entry.first == gap.why; };
+    auto at = std::find_if(by_reason.begin(), by_reason.end(), same);
+    if (at == by_reason.end()) at = by_reason.insert(at, {gap.why, {}});
+    const bool all = gap.variants.size() == replay.manifest.variants.size();
+    at->second.push_back(all ? gap.case_name : Listed(gap.variants) + " on " + gap.case_name);
+  }
+  std::vector<std::string> items = replay.manifest.not_measured;
+  for (const auto& [why, names] : by_reason) {
+    const std::string list = ListedUpTo(most_names, names);
+    items.push_back(why.empty() ? list : fmt::format("{} ({})", list, why));
   }
   return items;
 }

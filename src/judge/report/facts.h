@@ -1,6 +1,7 @@
 // What a run was: its line of numbers, its machine, its protocol, what it left out. Shared by the printers.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,9 @@ std::vector<Fact> ProtocolFactsOf(const Replay& replay);
 // "120 planned, 118 used, 2 left out (contaminated), 3 contaminated attempts run again". Zeros are left away.
 std::string LaunchLine(const Replay& replay);
 
-// The manifest's list, then cases that a variant doesn't support, then cases without a usable launch.
-std::vector<std::string> NotMeasured(const Replay& replay);
+// The manifest's list, then what a variant doesn't support, then what no usable launch timed; one item per
+// reason, which names at most about `most_names` cases and counts the rest.
+inline constexpr size_t kAllNames = 1'000'000;
+std::vector<std::string> NotMeasured(const Replay& replay, size_t most_names);
 
 }  // namespace pagoda::judge

@@ -232,7 +232,7 @@ std::string JsonReport(const Replay& replay, const ReportPaths& paths, int inden
   json["host_differences"] = DifferencesToJson(run);
   json["warnings"] = WarningsToJson(replay);
   json["environment"] = EnvironmentToJson(replay);
-  json["not_measured"] = NotMeasured(replay);
+  json["not_measured"] = NotMeasured(replay, kAllNames);
   json["recommendation"] = ToJson(run.recommendation);
   json["records"] = paths.records.empty() ? Json(nullptr) : Json(paths.records);
   return json.dump(indent, ' ', false, Json::error_handler_t::replace) + '\n';

@@ -130,7 +130,7 @@ class Printer {
   }
 
   void PrintNotMeasured() {
-    const std::vector<std::string> items = NotMeasured(replay_);
+    const std::vector<std::string> items = NotMeasured(replay_, kAllNames);
     if (items.empty()) return;
     Paragraph("#### Not measured");
     for (const std::string& item : items) Item(MarkdownLiteral(item));

@@ -30,10 +30,13 @@ Cell NameCell(std::string name) { return {.text = std::move(name), .code = true}
 
 Cell VerdictCell(const Outcome& outcome) { return {MarkOf(outcome.verdict), InkOf(outcome.verdict)}; }
 
+bool Timed(const Figures* figures) { return figures != nullptr && std::isfinite(figures->device_us); }
+
 // GB/s, share of the roofline, largest error.
 void AddFigures(const Figures* figures, Row& row) {
-  if (figures == nullptr || !std::isfinite(figures->device_us)) {
-    row.insert(row.end(), {Cell{}, Cell{}, {figures == nullptr ? "" : Scientific(figures->max_abs_error)}});
+  if (!Timed(figures)) {
+    const bool checked = figures != nullptr && figures->gates_total > 0;
+    row.insert(row.end(), {Cell{}, Cell{}, {checked ? Scientific(figures->max_abs_error) : ""}});
     return;
   }
   const bool bounded = figures->roofline_fraction > 0;
@@ -43,13 +46,16 @@ void AddFigures(const Figures* figures, Row& row) {
   row.push_back({Scientific(figures->max_abs_error)});
 }
 
-Cell DeviceCell(const Figures* figures) {
-  return {figures != nullptr && std::isfinite(figures->device_us) ? Micros(figures->device_us) : ""};
+bool TimedByAny(const Replay& replay, const std::string& case_name) {
+  const auto& variants = replay.manifest.variants;
+  return std::any_of(variants.begin(), variants.end(), [&](const std::string& variant) {
+    return Timed(FindFigures(replay.run, case_name, variant));
+  });
 }
 
-Cell HostCell(const Figures* figures) {
-  return {figures != nullptr && std::isfinite(figures->host_us) ? Micros(figures->host_us) : ""};
-}
+Cell DeviceCell(const Figures* figures) { return {Timed(figures) ? Micros(figures->device_us) : ""}; }
+
+Cell HostCell(const Figures* figures) { return {Timed(figures) ? Micros(figures->host_us) : ""}; }
 
 std::string CaseHeading(const Replay& replay, const std::string& case_name) {
   const Figures* figures = FindFigures(replay.run, case_name, replay.run.baseline);
@@ -180,6 +186,10 @@ Table FullCaseTable(const Replay& replay) {
                           {"roofline", true},
                           {"max error", true}}};
   for (const CaseRanking& ranking : run.cases) {
+    if (!TimedByAny(replay, ranking.case_name)) {
+      table.rows.push_back({{ranking.case_name + "  not measured", Ink::kFaint}});
+      continue;
+    }
     table.rows.push_back({{CaseHeading(replay, ranking.case_name), Ink::kBold}});
     for (const std::string& variant : VariantsByLabel(replay.manifest)) {
       const Figures* figures = FindFigures(run, ranking.case_name, variant);

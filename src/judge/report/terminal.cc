@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::string_view kIndent = "  ";
 constexpr std::string_view kQuestion = "Which one?  ";
-constexpr int kMostLines = 3;  // of a sentence of the answer
+constexpr int kMostLines = 3;     // of a sentence
+constexpr size_t kMostNames = 4;  // of a list of cases
 constexpr std::ptrdiff_t kLinesOfAScreen = 50;
 
 // Keeps the first `most` lines. True if there were more; "…" then ends the last.
@@ -27,6 +28,12 @@ bool CutAfterLines(int most, std::string& lines) {
   if (end == std::string::npos || end + 1 == lines.size()) return false;
   lines.replace(end, std::string::npos, " …\n");
   return true;
+}
+
+// One variant's troubles with one reason share an entry. A LOSS has no reason but its ratio.
+bool SayTheSame(const Trouble& a, const Trouble& b) {
+  if (a.verdict == Verdict::kLoss || a.case_name.empty() || b.case_name.empty()) return &a == &b;
+  return a.verdict == b.verdict && a.variant == b.variant && a.reason == b.reason && a.next == b.next;
 }
 
 class Printer {
@@ -103,12 +110,13 @@ class Printer {
     if (!warnings.empty()) text_ += '\n';
   }
 
-  void PrintTrouble(const Trouble& trouble) {
+  // `where`: the cases of all troubles that say the same; the table of cases has their ratios.
+  void PrintTrouble(const Trouble& trouble, const std::vector<std::string>& where) {
     const Manifest& manifest = replay_.manifest;
     std::string who =
         fmt::format("{} vs {} {}", LabelOf(manifest, trouble.variant), LabelOf(manifest, trouble.baseline),
-                    trouble.case_name.empty() ? "overall" : "on " + trouble.case_name);
-    if (!trouble.ratio.empty()) who += ": " + trouble.ratio;
+                    trouble.case_name.empty() ? "overall" : "on " + ListedUpTo(kMostNames, where));
+    if (!trouble.ratio.empty() && where.size() == 1) who += ": " + trouble.ratio;
     std::vector<std::string> not_beaten;
     not_beaten.reserve(trouble.not_beaten.size());
     for (const std::string& variant : trouble.not_beaten) not_beaten.push_back(LabelOf(manifest, variant));
@@ -119,7 +127,9 @@ class Printer {
     lines.replace(kIndent.size(), mark.size(), In(mark, InkOf(trouble.verdict)));
     text_ += lines;
     if (!trouble.reason.empty()) {
-      text_ += Wrapped("Why: " + Sentence(trouble.reason), options_.width, rest, rest);
+      lines = Wrapped("Why: " + Sentence(trouble.reason), options_.width, rest, rest);
+      CutAfterLines(kMostLines, lines);
+      text_ += lines;
     }
     if (!trouble.next.empty())
       text_ += Wrapped("Next: " + Sentence(trouble.next), options_.width, rest, rest);
@@ -128,14 +138,24 @@ class Printer {
   void PrintTroubles() {
     const std::vector<Trouble> troubles = TroublesOf(replay_);
     if (troubles.empty()) return;
-    std::map<Verdict, size_t> seen;
-    for (const Trouble& trouble : troubles) {
-      if (seen[trouble.verdict]++ < options_.most_troubles) PrintTrouble(trouble);
+    std::map<Verdict, size_t> printed, left_out;
+    std::vector<bool> done(troubles.size());
+    for (size_t i = 0; i < troubles.size(); ++i) {
+      if (done[i]) continue;
+      std::vector<std::string> where;
+      for (size_t k = i; k < troubles.size(); ++k) {
+        if (!SayTheSame(troubles[i], troubles[k])) continue;
+        done[k] = true;
+        where.push_back(troubles[k].case_name);
+      }
+      if (printed[troubles[i].verdict]++ < options_.most_troubles) {
+        PrintTrouble(troubles[i], where);
+      } else {
+        left_out[troubles[i].verdict] += where.size();
+      }
     }
-    for (const auto& [verdict, count] : seen) {
-      if (count <= options_.most_troubles) continue;
-      Item(fmt::format("… and {} more {}; --format markdown lists all", count - options_.most_troubles,
-                       NameOf(verdict)));
+    for (const auto& [verdict, count] : left_out) {
+      Item(fmt::format("… and {} more {}; --format markdown lists all", count, NameOf(verdict)));
     }
     text_ += '\n';
   }
@@ -155,7 +175,8 @@ class Printer {
   void PrintTail() {
     Line("Launches: " + LaunchLine(replay_) + ".");
     std::string left_out;
-    for (const std::string& item : NotMeasured(replay_)) left_out += (left_out.empty() ? "" : "; ") + item;
+    for (const std::string& item : NotMeasured(replay_, kMostNames))
+      left_out += (left_out.empty() ? "" : "; ") + item;
     if (!left_out.empty()) Line("Not measured: " + Sentence(left_out));
     if (!paths_.records.empty()) text_ += "Raw data: " + OneLine(paths_.records) + '\n';
     if (!paths_.reports.empty()) text_ += "Reports: " + OneLine(Listed(paths_.reports)) + '\n';

@@ -46,7 +46,6 @@ bool NeedsEscape(std::string_view text, size_t at) {
   switch (text[at]) {
     case '|':
     case '*':
-    case '`':
     case '<':
     case '>':
     case '~':
@@ -169,6 +168,15 @@ std::string Listed(const std::vector<std::string>& items) {
     text += items[i];
   }
   return text;
+}
+
+std::string ListedUpTo(size_t most, std::vector<std::string> items) {
+  if (items.size() > most + 1) {
+    const size_t more = items.size() - most;
+    items.resize(most);
+    items.push_back(std::to_string(more).append(" more"));
+  }
+  return Listed(items);
 }
 
 std::string PlainTable(const Table& table, std::string_view indent, bool colour) {

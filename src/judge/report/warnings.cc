@@ -15,16 +15,6 @@ using Warnings = std::vector<WarningText>;
 
 constexpr size_t kMostNames = 4;
 
-// The first few names, and how many more there are.
-std::string FirstOf(std::vector<std::string> names) {
-  if (names.size() > kMostNames + 1) {
-    const size_t more = names.size() - kMostNames;
-    names.resize(kMostNames);
-    names.push_back(fmt::format("{} more", more));
-  }
-  return Listed(names);
-}
-
 // Cases on which some contrast is INCONCLUSIVE for `reason`, by device time.
 std::vector<std::string> CasesWith(const RunVerdict& run, Reason reason) {
   std::vector<std::string> names;
@@ -44,7 +34,7 @@ void AddForReason(const Replay& replay, Reason reason, Warning kind, std::string
   if (cases.empty()) return;
   out.push_back({kind,
                  fmt::format("{} {}: {}.", what, Counted(static_cast<int64_t>(cases.size()), "case", "cases"),
-                             FirstOf(cases)),
+                             ListedUpTo(kMostNames, cases)),
                  std::string(next)});
 }
 
@@ -60,7 +50,7 @@ void AddSuspects(const Replay& replay, Warnings& out) {
   out.push_back(
       {Warning::kSuspectTimes,
        fmt::format("Faster than the machine's own bound, up to {} of the roofline: {}.", Percent(most),
-                   FirstOf(names)),
+                   ListedUpTo(kMostNames, names)),
        "Don't believe these times before it is known why: work left out, inputs still in the cache, or a "
        "ceiling measured too low. Run `pagoda machine` again on an idle machine."});
 }
@@ -76,7 +66,7 @@ void AddFailedGates(const Replay& replay, Warnings& out) {
   out.push_back(
       {Warning::kFailedGates,
        fmt::format("{} failed: {}.", Counted(static_cast<int64_t>(faults.size()), "gate run", "gate runs"),
-                   FirstOf(faults)),
+                   ListedUpTo(kMostNames, faults)),
        "Mend the variant, or leave it out with --variants; its times don't count."});
 }
 
@@ -92,7 +82,7 @@ void AddFailures(const Replay& replay, Warnings& out) {
   out.push_back(
       {Warning::kFailedLaunches,
        fmt::format("{} failed: {}.", Counted(static_cast<int64_t>(failures.size()), "launch", "launches"),
-                   FirstOf(failures)),
+                   ListedUpTo(kMostNames, failures)),
        "Mend the variant, or leave it out with --variants; its times don't count."});
 }
 
@@ -168,7 +158,7 @@ void AddProvenance(const Replay& replay, Warnings& out) {
   if (!unrepeatable.empty()) {
     out.push_back({Warning::kNotRepeatable,
                    "Right, but not the same bits each time: " +
-                       FirstOf({unrepeatable.begin(), unrepeatable.end()}) + ".",
+                       ListedUpTo(kMostNames, {unrepeatable.begin(), unrepeatable.end()}) + ".",
                    "Nothing to do unless repeatable results are wanted."});
   }
   const bool no_bound =

@@ -247,6 +247,26 @@ TEST(InterruptedReport, SaysWhatIsMissingAndHowToGoOn) {
   EXPECT_THAT(text, HasSubstr("  ! The last line of the records was cut short and counts as not there.\n"));
   EXPECT_THAT(text, HasSubstr("Launches: 36 planned, 7 used, 29 without a record.\n"));
   EXPECT_THAT(text, HasSubstr("1.25× [0.00, ∞]"));
+  EXPECT_THAT(text, HasSubstr("  ?       B vs A on " + kCases[1] + " and\n          " + kCases[2] +
+                              "\n          Why: "))
+      << "two cases with one reason";
+}
+
+SampleRun NothingTimed() {
+  SampleRun run = Measured({"slow", "fast", "third"}, {{"slow", 10}, {"fast", 8}, {"third", 9}});
+  run.records.launches.clear();
+  return Judged(std::move(run));
+}
+
+TEST(NothingTimedReport, SaysEachThingOnce) {
+  const SampleRun run = NothingTimed();
+  const std::string text = Terminal(run);
+  EXPECT_THAT(text, HasSubstr("  ?       B vs A on " + Listed({kCases[0]}) + ","));
+  EXPECT_THAT(text, HasSubstr("\n  " + kCases[0] + "  not measured\n  " + kCases[1] + "  not measured\n"));
+  const std::vector<std::string> gaps = NotMeasured(run.AsReplay(), 4);
+  ASSERT_EQ(gaps.size(), 3u);
+  EXPECT_THAT(gaps[2], StartsWith(Listed(kCases) + " (no usable launch"));
+  EXPECT_THAT(NotMeasured(run.AsReplay(), 1)[2], StartsWith(kCases[0] + " and 2 more (no usable launch"));
 }
 
 TEST(GateFailedReport, ShowsNoSpeedupOfAWrongResult) {
@@ -256,7 +276,7 @@ TEST(GateFailedReport, ShowsNoSpeedupOfAWrongResult) {
   EXPECT_THAT(text, HasSubstr("Correct: 11/12 gate runs passed"));
   EXPECT_THAT(text, HasSubstr("\n  INV     B vs A on " + kCases[0] + "\n"));
   EXPECT_THAT(text, HasSubstr("  ! 1 gate run failed: fast on " + kCases[0] + " with seed 1:"));
-  EXPECT_THAT(NotMeasured(run.AsReplay()), testing::ElementsAre("other machines", "prefill"));
+  EXPECT_THAT(NotMeasured(run.AsReplay(), 4), testing::ElementsAre("other machines", "prefill"));
   const Table table = ContrastTable(run.AsReplay(), run.verdict.contrasts[0]);
   EXPECT_EQ(table.rows[0][4].text, "");
   EXPECT_EQ(table.rows[0][5].text, "INVALID");
@@ -284,7 +304,8 @@ TEST(UnsupportedReport, ListsTheCaseAsNotMeasured) {
   std::erase_if(run.records.gates,
                 [](const GateRecord& g) { return g.case_name == kCases[2] && g.variant == "fast"; });
   run = Judged(std::move(run));
-  EXPECT_EQ(NotMeasured(run.AsReplay()).back(), "fast on " + kCases[2] + " (head_dim 128 is more than 64)");
+  EXPECT_EQ(NotMeasured(run.AsReplay(), 4).back(),
+            "fast on " + kCases[2] + " (head_dim 128 is more than 64)");
   EXPECT_THAT(Terminal(run), HasSubstr("\n  ?       B vs A on " + kCases[2] + "\n          Why: "));
 }
 

@@ -21,7 +21,10 @@ class Runner : public testing::Test {
     return runner.Run("the plan", timeout_s);
   }
 
-  std::filesystem::path mark_ = std::filesystem::path(testing::TempDir()) / "process_runner_test_mark";
+  // One per test: ctest runs several at a time.
+  std::filesystem::path mark_ =
+      std::filesystem::path(testing::TempDir()) /
+      (std::string("process_runner_") + testing::UnitTest::GetInstance()->current_test_info()->name());
   bool stop_ = false;
 };
 

@@ -170,6 +170,16 @@ TEST(Judge, ListsWhereHostAndDeviceTimeDiffer) {
               testing::Contains(HasSubstr("c1 (WIN by device time, LOSS by host time)")));
 }
 
+TEST(Judge, ListsWhereTheOverallVerdictsOfHostAndDeviceTimeDiffer) {
+  RunBuilder builder({"a", "b"}, 1);
+  const RunVerdict run = Judged(builder.Effect("b", -0.1).HostEffect("b", 0.0, 0));
+  ASSERT_EQ(run.differences.size(), 2u);
+  EXPECT_EQ(run.differences[1].case_name, "");
+  EXPECT_EQ(run.differences[1].baseline, "a");
+  EXPECT_EQ(run.differences[1].device, Verdict::kWin);
+  EXPECT_EQ(run.differences[1].host, Verdict::kTie);
+}
+
 TEST(Judge, CountsLaunchesLeftOutAndRerun) {
   RunBuilder builder({"a", "b"}, 2);
   Records records = builder.Build();

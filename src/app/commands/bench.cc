@@ -219,12 +219,22 @@ class Bench {
         .runner = runner,
         .stop = Stopped,
         .now_s = NowSeconds,
+        .before_rerun = [this] { WaitForQuiet(); },
         .progress = [this](std::string_view phase,
                            const judge::ExecutionProgress& p) { ShowProgress(phase, p); },
         .note = [this](const std::string& note) { Warn(note); }};
     judge::SessionResult result = judge::RunSession(setup_, std::move(manifest), session, hooks);
     progress_.reset();
     return result;
+  }
+
+  // The launches of a run wait no longer together than its start may.
+  void WaitForQuiet() {
+    if (rerun_wait_s_ <= 0) return;
+    sys::EnvironmentMeter meter;
+    const judge::Fitness fitness = judge::WaitUntilFit([&] { return judge::SampleOf(meter.Read()); },
+                                                       SleepFor, kFitSpan, rerun_wait_s_, limits_);
+    rerun_wait_s_ -= fitness.waited_s + kFitSpan;
   }
 
   void ShowProgress(std::string_view phase, const judge::ExecutionProgress& p) {
@@ -276,6 +286,7 @@ class Bench {
   SoftmaxSubject subject_;
   judge::RunSetup setup_;
   judge::EnvironmentLimits limits_;
+  double rerun_wait_s_ = kFitWait;
   std::filesystem::path directory_;
   std::optional<Progress> progress_;
   std::string phase_;

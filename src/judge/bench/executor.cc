@@ -94,9 +94,10 @@ class Execution {
       state.spent_s += outcome.elapsed_s;
       ++state.timed;
       if (Failed(record.status)) ++summary_.failed;
-      if (record.status == LaunchStatus::kContaminated)
-        ++(MayRerun(record) ? summary_.rerun : summary_.left_out);
+      const bool contaminated = record.status == LaunchStatus::kContaminated;
+      if (contaminated) ++(MayRerun(record) ? summary_.rerun : summary_.left_out);
       Take(state, record);
+      if (contaminated && !state.done.contains(launch) && hooks_.before_rerun) hooks_.before_rerun();
     }
     return true;
   }

@@ -44,6 +44,7 @@ struct ExecutionHooks {
   ChildRunner& runner;
   std::function<void(const LaunchRecord&)> append;
   std::function<bool()> stop;                              // the user asked to stop
+  std::function<void()> before_rerun;                      // may wait for a quieter machine; may be empty
   std::function<void(const ExecutionProgress&)> progress;  // before each launch
 };
 

@@ -179,6 +179,7 @@ class Session {
                     {.runner = hooks_.runner,
                      .append = [&](const LaunchRecord& record) { writer.Append(record); },
                      .stop = hooks_.stop,
+                     .before_rerun = hooks_.before_rerun,
                      .progress = [&](const ExecutionProgress& p) { hooks_.progress("launches", p); }});
     result_.interrupted = result_.launches.interrupted;
   }

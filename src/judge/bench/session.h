@@ -33,6 +33,8 @@ struct SessionHooks {
   ChildRunner& runner;
   std::function<bool()> stop;     // the user asked to stop
   std::function<double()> now_s;  // steady clock
+  std::function<void()>
+      before_rerun;  // of a contaminated launch; may wait for a quieter machine; may be empty
   // What goes on now: "gate", "pilot" or "launches".
   std::function<void(std::string_view phase, const ExecutionProgress&)> progress;
   std::function<void(const std::string&)> note;  // what the user should know, one sentence

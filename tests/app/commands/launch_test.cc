@@ -19,9 +19,11 @@ using testing::SizeIs;
 class Launch : public testing::Test {
  protected:
   judge::ChildOutcome Run(const std::string& plan, double timeout_s = 100) {
-    judge::ProcessRunner runner({PAGODA_TEST_PROGRAM, "launch", "--mark"},
-                                std::filesystem::path(testing::TempDir()) / "launch_test.mark",
-                                [] { return false; });
+    judge::ProcessRunner runner(
+        {PAGODA_TEST_PROGRAM, "launch", "--mark"},
+        std::filesystem::path(testing::TempDir()) /
+            (std::string("launch_") + testing::UnitTest::GetInstance()->current_test_info()->name()),
+        [] { return false; });
     return runner.Run(plan, timeout_s);
   }
   judge::LaunchPlan Plan() const {

@@ -25,10 +25,10 @@ TEST(Contamination, NamesTheBreachedLimitWithItsValue) {
 TEST(Contamination, PreemptionsCountPerThreadAndSecond) {
   const EnvironmentLimits limits;
   EnvironmentSample after;
-  after.involuntary_switches = 400;
+  after.involuntary_switches = 1200;
   EXPECT_EQ(Contamination({}, after, 2, 2, limits), std::nullopt);
-  after.involuntary_switches = 401;
-  EXPECT_THAT(Contamination({}, after, 2, 2, limits).value_or(""), HasSubstr("preempted 401 times"));
+  after.involuntary_switches = 1201;
+  EXPECT_THAT(Contamination({}, after, 2, 2, limits).value_or(""), HasSubstr("preempted 1201 times"));
   EXPECT_EQ(Contamination({}, after, 2, 4, limits), std::nullopt);
   // A short launch may always have a few.
   after.involuntary_switches = 50;

@@ -44,6 +44,7 @@ class Executor : public testing::Test {
                        {.runner = runner_,
                         .append = [this](const LaunchRecord& r) { records_.push_back(r); },
                         .stop = [this] { return stop_after_ && runner_.plans.size() >= *stop_after_; },
+                        .before_rerun = [this] { ++waits_; },
                         .progress = [this](const ExecutionProgress& p) { progress_.push_back(p); }});
   }
   std::string Name(size_t c) const { return run_.cases[c].spec.name; }
@@ -67,6 +68,7 @@ class Executor : public testing::Test {
   std::vector<LaunchRecord> records_;
   std::vector<ExecutionProgress> progress_;
   std::optional<size_t> stop_after_;
+  int waits_ = 0;
 };
 
 TEST_F(Executor, RunsEveryCaseOnceInEveryLaunchInAnOrderThatChanges) {
@@ -239,6 +241,7 @@ TEST_F(Executor, ALaunchThatStaysContaminatedIsLeftOutAndCounted) {
   EXPECT_THAT(records_, SizeIs(9));  // three attempts of three cases
   EXPECT_EQ(summary.rerun, 6);
   EXPECT_EQ(summary.left_out, 3);
+  EXPECT_EQ(waits_, 6);
   for (const LaunchRecord& r : records_) EXPECT_EQ(r.status, LaunchStatus::kContaminated);
 }
 

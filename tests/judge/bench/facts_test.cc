@@ -32,7 +32,7 @@ TEST(HashOfFiles, IsFnv1aOverAllContentsInOrder) {
 }
 
 TEST(EnvironmentFacts, SayWhatIsKnown) {
-  const EnvironmentFacts facts = ReadEnvironmentFacts({FileWith("facts_test_a", "a")});
+  const EnvironmentFacts facts = ReadEnvironmentFacts({FileWith("facts_test_a_alone", "a")});
   EXPECT_THAT(facts.cpu, HasSubstr("CPUs"));
   EXPECT_THAT(facts.memory, HasSubstr("GiB"));
   EXPECT_THAT(facts.kernel, HasSubstr("Linux"));

@@ -47,6 +47,7 @@ class SessionTest : public testing::Test {
                       {.runner = runner_,
                        .stop = [this] { return stop_at_ && runner_.plans.size() >= *stop_at_; },
                        .now_s = [this] { return now_s_ += 0.5; },
+                       .before_rerun = {},
                        .progress =
                            [this](std::string_view phase, const ExecutionProgress&) {
                              if (phases_.empty() || phases_.back() != phase) phases_.emplace_back(phase);

@@ -55,10 +55,10 @@ EnvironmentFacts ReadEnvironmentFacts(const std::vector<std::filesystem::path>& 
   facts.caches = CachesText(machine);
   facts.memory = MemoryText(machine);
   facts.kernel = machine.kernel;
-  facts.compiler = PAGODA_COMPILER;
-  facts.build_flags = PAGODA_BUILD_FLAGS;
+  facts.compiler = std::string(PAGODA_COMPILER);
+  facts.build_flags = std::string(PAGODA_BUILD_FLAGS);
   facts.binary_hash = HashOfFiles(binaries);
-  facts.git_commit = kGitCommit;
+  facts.git_commit = std::string(kGitCommit);
   facts.git_dirty = kGitDirty;
   return facts;
 }

@@ -109,6 +109,20 @@ TEST_P(SoftmaxVariantMaskedRows, EmptyPartialStatesMergeExactly) {
   }
 }
 
+// Rows that bring an empty state from every key range.
+TEST_P(SoftmaxVariantMaskedRows, OnlyEmptyPartialStatesMergeExactly) {
+  for (const bool sinks : {false, true}) {
+    ProblemSpec spec;
+    spec.contexts = {100};
+    spec.queries = {110};
+    spec.q_heads = spec.kv_heads = 2;
+    spec.page_size = 1;
+    spec.head_dim = spec.head_dim_v = 16;
+    spec.sinks = sinks;
+    EXPECT_EQ(CheckMasked(spec), 10);
+  }
+}
+
 TEST_P(SoftmaxVariantMaskedRows, ANaNInQStaysInItsRow) {
   for (const int64_t queries : {1, 3, 30}) {  // few rows, many rows
     for (const bool sinks : {false, true}) {

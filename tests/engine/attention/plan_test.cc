@@ -198,6 +198,22 @@ TEST_P(PlanTest, PrefillInSeveralBlocks) {
   Check(shape);
 }
 
+TEST_P(PlanTest, WindowsOnBothSides) {
+  for (const bool causal : {true, false}) {
+    for (const int64_t left : {-1, 0, 5, 70}) {
+      for (const int64_t right : {-1, 0, 1, 9}) {
+        Shape shape;
+        shape.contexts = {90, 3, 150};
+        shape.queries = {20, 8, 3};
+        shape.params.causal = causal;
+        shape.params.window_left = left;
+        shape.params.window_right = right;
+        Check(shape);
+      }
+    }
+  }
+}
+
 TEST_P(PlanTest, EmptySequencesAndRowsWithoutKeys) {
   Shape shape;
   shape.contexts = {0, 20, 0, 4};
@@ -223,8 +239,8 @@ TEST_P(PlanTest, RandomBatches) {
     shape.page_size = page_sizes[random.Below(std::size(page_sizes))];
     shape.hnd = random.Chance(0.5);
     shape.params.causal = random.Chance(0.6);
-    if (random.Chance(0.4)) shape.params.window_left = random.Between(0, 90);
-    if (random.Chance(0.4)) shape.params.window_right = random.Between(0, 90);
+    if (random.Chance(0.4)) shape.params.window_left = random.Between(0, random.Chance(0.5) ? 9 : 90);
+    if (random.Chance(0.4)) shape.params.window_right = random.Between(0, random.Chance(0.5) ? 9 : 90);
     Check(shape, seed);
     if (HasFatalFailure()) return;
   }

@@ -216,6 +216,11 @@ std::vector<ProblemSpec> Shapes() {
     s.params.window_left = 70;
     s.params.window_right = 3;
   });
+  add({600}, {300}, [](ProblemSpec& s) {  // a window that moves with the blocks
+    s.params.causal = false;
+    s.params.window_left = 40;
+    s.params.window_right = 3;
+  });
   add({800, 30}, {1, 1}, [](ProblemSpec& s) { s.kv_heads = 1, s.q_heads = 16; });          // MQA
   add({300}, {9}, [](ProblemSpec& s) { s.page_size = 1; });                                // pages of 1
   add({700}, {1}, [](ProblemSpec& s) { s.page_size = 500, s.kv_heads = s.q_heads = 8; });  // MHA, big pages

@@ -296,17 +296,17 @@ class Bench {
 }  // namespace
 
 FailOn ParseFailOn(const std::vector<std::string>& conditions) {
-  static const std::vector<std::string> kKnown = {"loss", "inconclusive"};
+  static const std::vector<std::string> known = {"loss", "inconclusive"};
   FailOn fail_on;
   for (const std::string& condition : conditions) {
-    if (condition == kKnown[0]) {
+    if (condition == known[0]) {
       fail_on.loss = true;
-    } else if (condition == kKnown[1]) {
+    } else if (condition == known[1]) {
       fail_on.inconclusive = true;
     } else {
       throw Error(ErrorCode::kInvalidArgument, "--fail-on",
-                  fmt::format("\"{}\" is none of {}{}", condition, fmt::join(kKnown, ", "),
-                              DidYouMean(condition, kKnown)));
+                  fmt::format("\"{}\" is none of {}{}", condition, fmt::join(known, ", "),
+                              DidYouMean(condition, known)));
     }
   }
   return fail_on;

@@ -11,6 +11,7 @@
 #include "app/commands/console.h"
 #include "app/subjects/softmax.h"
 #include "app/subjects/variant_info.h"
+#include "base/listed.h"
 #include "judge/bench/suite.h"
 #include "judge/report/numbers.h"
 #include "judge/report/text.h"
@@ -38,8 +39,8 @@ void ListVariants(bool as_json) {
   for (const VariantInfo& v : variants) {
     fmt::print("{}\n", judge::Inked(v.name, judge::Ink::kBold, colour));
     fmt::print("{}", judge::Wrapped(v.summary, 100, "  ", "  "));
-    fmt::print("  guarantees: {}\n", v.guarantees.empty() ? "none" : judge::Listed(v.guarantees));
-    fmt::print("  limits:     {}\n", v.limits.empty() ? "none" : judge::Listed(v.limits));
+    fmt::print("  guarantees: {}\n", v.guarantees.empty() ? "none" : Listed(v.guarantees));
+    fmt::print("  limits:     {}\n", v.limits.empty() ? "none" : Listed(v.limits));
   }
 }
 

@@ -84,8 +84,9 @@ std::vector<int64_t> AlignQueries(const judge::CaseSpec& spec, const PageLayout&
                            head * spec.kv_heads / spec.q_heads * kv.k_head_stride;
         const double slope =
             call.alibi_slopes.empty() ? 0 : ReadElement(call.alibi_slopes.data, DType::kF32, head);
+        const int64_t targets = (kTargets - cell + cells - 1) / cells;
         AddKey(query, kv, at, static_cast<double>(v.end - v.first), slope * static_cast<double>(position - j),
-               static_cast<double>((kTargets - cell + cells - 1) / cells), spec.softcap);
+               static_cast<double>(targets), spec.softcap);
       }
       const int64_t row = end_row - 1 - back;
       for (int64_t d = 0; d < spec.head_dim; ++d) {

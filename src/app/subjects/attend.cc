@@ -64,6 +64,7 @@ AttendResult Attend(const CaseFile& c, Kernels& kernels, const AttendOptions& op
                 "is missing, and --check compares with it; --make-golden adds it");
   }
   std::vector<const SoftmaxVariant*> variants;
+  variants.reserve(options.variants.size());
   for (const std::string& name : options.variants) variants.push_back(&kernels.Variant(name));
   if (variants.empty()) {
     variants.assign(kernels.library().softmax.begin(), kernels.library().softmax.end());

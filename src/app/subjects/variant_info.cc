@@ -54,7 +54,7 @@ std::vector<judge::CaseSpec> Probes() {
 }  // namespace
 
 std::vector<VariantInfo> DescribeVariants() {
-  const std::pair<Promise, const char*> kGuarantees[] = {
+  constexpr std::pair<Promise, const char*> kGuarantees[] = {
       {kRepeatable, "the same bits when repeated"},
       {kThreadInvariant, "the same bits with any number of threads"},
       {kBatchInvariant, "the same bits for a sequence in any batch"}};

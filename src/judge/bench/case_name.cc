@@ -105,7 +105,7 @@ class NameReader {
   std::string_view name_, rest_;
 };
 
-void Require(bool holds, std::string_view field, std::string complaint) {
+void Require(bool holds, std::string_view field, const std::string& complaint) {
   if (!holds) throw Error(ErrorCode::kInvalidArgument, field, complaint);
 }
 

@@ -65,7 +65,7 @@ MarkFile::~MarkFile() { std::fclose(file_); }
 void MarkFile::Write(std::string_view name) {
   std::array<char, kMarkBytes> padded{};
   std::copy_n(name.begin(), std::min(name.size(), padded.size()), padded.begin());
-  std::rewind(file_);
+  std::fseek(file_, 0, SEEK_SET);
   std::fwrite(padded.data(), 1, padded.size(), file_);
   std::fflush(file_);
 }

@@ -16,7 +16,7 @@ constexpr int64_t kMostCalls = int64_t{1} << 22;
 constexpr int64_t kMostGrowth = 10;
 // Headroom over epoch_ns, since half of the epochs are faster than their median.
 constexpr double kHeadroom = 1.1;
-constexpr int kWindow = 3;
+constexpr size_t kWindow = 3;
 
 // Both clocks must reach the epoch length, since both get a verdict; an arm without device time has one
 // clock.

@@ -22,6 +22,7 @@ class Differences {
 
 std::vector<std::string> CasesOf(const Manifest& manifest) {
   std::vector<std::string> cases;
+  cases.reserve(manifest.cases.size());
   for (const ManifestCase& c : manifest.cases)
     cases.push_back(fmt::format("{} (weight {})", c.name, c.weight));
   return cases;

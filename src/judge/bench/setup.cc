@@ -66,7 +66,7 @@ std::vector<CaseSpec> CasesOf(const Suite& suite, const Selection& selection) {
 }
 
 std::vector<std::string> VariantsOf(const Suite& suite, const Selection& selection, const Subject& subject) {
-  const std::vector<std::string> known = subject.Variants();
+  std::vector<std::string> known = subject.Variants();
   const std::string field = selection.variants.empty() ? suite.name + ": variants" : "--variants";
   std::vector<std::string> variants = selection.variants.empty() ? suite.variants : selection.variants;
   if (variants.empty() || variants == std::vector<std::string>{"all"}) return known;
@@ -141,12 +141,18 @@ RunSetup MakeSetup(const Suite& suite, const Selection& selection, const Subject
   return setup;
 }
 
-int FewestLaunches(const RunSetup& setup) {
-  return LeastLaunches(AdjustedAlpha(static_cast<int>(setup.cases.size()), std::max(1, setup.Contrasts())));
+namespace {
+
+double AlphaOf(const RunSetup& setup) {
+  return AdjustedAlpha(static_cast<int>(setup.cases.size()), std::max(1, setup.Contrasts()));
 }
 
+}  // namespace
+
+int FewestLaunches(const RunSetup& setup) { return LeastLaunches(AlphaOf(setup)); }
+
 int LaunchesToRun(const RunSetup& setup, int asked) {
-  return asked > 0 ? asked : std::max(kDefaultLaunches, FewestLaunches(setup));
+  return asked > 0 ? asked : PlannedLaunches(AlphaOf(setup));
 }
 
 Manifest ManifestOf(const RunSetup& setup) {

@@ -144,7 +144,7 @@ class CaseReader {
         [table, set = std::move(set)](Draft& d, const std::string& text) { set(d, *table, text); });
   }
 
-  void Choices(std::string key, std::vector<std::string> choices, void (*set)(CaseSpec&, size_t)) {
+  void Choices(const std::string& key, std::vector<std::string> choices, void (*set)(CaseSpec&, size_t)) {
     Strings(key, [key, choices = std::move(choices), set](Draft& d, const TomlTable& table,
                                                           const std::string& text) {
       const auto found = std::find(choices.begin(), choices.end(), text);

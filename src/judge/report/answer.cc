@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "base/listed.h"
 #include "judge/report/numbers.h"
 #include "judge/report/text.h"
 

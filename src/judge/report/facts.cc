@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/listed.h"
 #include "judge/report/numbers.h"
 #include "judge/report/text.h"
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/listed.h"
 #include "judge/report/answer.h"
 #include "judge/report/facts.h"
 #include "judge/report/numbers.h"

@@ -21,8 +21,6 @@ std::string Letters(size_t index) {
 
 void Include(Conditions& all, const EnvironmentSample& sample) {
   all.most_load = std::max(all.most_load, sample.load);
-  all.most_steal = std::max(all.most_steal, sample.steal);
-  all.most_other_busy = std::max(all.most_other_busy, sample.other_busy);
   all.most_mhz = std::max(all.most_mhz, sample.frequency_mhz);
   if (sample.frequency_mhz > 0) {
     all.least_mhz = all.least_mhz > 0 ? std::min(all.least_mhz, sample.frequency_mhz) : sample.frequency_mhz;
@@ -34,6 +32,10 @@ void Include(Conditions& all, const LaunchRecord& launch) {
   const bool first = all.good++ == 0;
   Include(all, launch.before);
   Include(all, launch.after);
+  // Shares of a span: what the first reading looks back on is a few milliseconds, less than the kernel counts
+  // in.
+  all.most_steal = std::max(all.most_steal, launch.after.steal);
+  all.most_other_busy = std::max(all.most_other_busy, launch.after.other_busy);
   all.most_switches = std::max(all.most_switches, launch.after.involuntary_switches);
   if (launch.before.throttle_events >= 0 && launch.after.throttle_events >= launch.before.throttle_events) {
     all.throttle_events = std::max<int64_t>(all.throttle_events, 0) + launch.after.throttle_events -

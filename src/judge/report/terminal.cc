@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/listed.h"
 #include "judge/report/answer.h"
 #include "judge/report/facts.h"
 #include "judge/report/numbers.h"

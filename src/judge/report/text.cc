@@ -161,24 +161,6 @@ std::string Wrapped(std::string_view unsafe, size_t width, std::string_view firs
   return lines + '\n';
 }
 
-std::string Listed(const std::vector<std::string>& items) {
-  std::string text;
-  for (size_t i = 0; i < items.size(); ++i) {
-    if (i > 0) text += i + 1 == items.size() ? " and " : ", ";
-    text += items[i];
-  }
-  return text;
-}
-
-std::string ListedUpTo(size_t most, std::vector<std::string> items) {
-  if (items.size() > most + 1) {
-    const size_t more = items.size() - most;
-    items.resize(most);
-    items.push_back(std::to_string(more).append(" more"));
-  }
-  return Listed(items);
-}
-
 std::string PlainTable(const Table& table, std::string_view indent, bool colour) {
   const std::vector<size_t> widths = WidthsOf(table);
   std::vector<Cell> titles;

@@ -25,13 +25,6 @@ std::string OneLine(std::string_view text);
 // newline.
 std::string Wrapped(std::string_view text, size_t width, std::string_view first, std::string_view rest);
 
-// "a", "a and b", "a, b and c".
-std::string Listed(const std::vector<std::string>& items);
-
-// The first `most` of them and how many more there are: "a, b and 7 more". All of them where one more would
-// fit as well.
-std::string ListedUpTo(size_t most, std::vector<std::string> items);
-
 struct Cell {
   std::string text;
   Ink ink = Ink::kPlain;

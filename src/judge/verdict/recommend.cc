@@ -1,13 +1,13 @@
 #include "judge/verdict/recommend.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
 #include <string_view>
 #include <utility>
 
+#include "base/listed.h"
 #include "judge/verdict/overall.h"
 
 namespace pagoda::judge {
@@ -17,11 +17,8 @@ bool Contains(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-std::string Joined(const std::vector<std::string>& names, std::string_view last) {
-  if (names.empty()) return "";
-  if (names.size() == 1) return names.front();
-  return fmt::format("{} {} {}", fmt::join(names.begin(), names.end() - 1, ", "), last, names.back());
-}
+// Cases that a sentence names; a report's tables have them all.
+constexpr size_t kNamed = 3;
 
 std::string Times(const Estimate& ratio) {
   return fmt::format("{:.3f}x [{:.3f}, {:.3f}]", ratio.value, ratio.low, ratio.high);
@@ -41,10 +38,8 @@ std::string Answer(const RunVerdict& run, const std::string& keep) {
                        run.runner_up);
   }
   if (run.verdict == Verdict::kMixed) {
-    return fmt::format(
-        "Keep {} as the default where one variant must serve all cases: {} over {} overall, but it "
-        "depends on the case.",
-        keep, lead, run.runner_up);
+    return fmt::format("Keep {} as the default where one variant must serve all cases: {} over {} overall.",
+                       keep, lead, run.runner_up);
   }
   const std::string between =
       run.verdict == Verdict::kTie
@@ -68,7 +63,7 @@ void WeighCase(const CaseRanking& ranking, size_t c, const Duels& duels, Recomme
   Preference better{.case_name = ranking.case_name, .variants = {}};
   std::string rival;
   for (const std::string& variant : ranking.order) {
-    if (variant == keep) continue;
+    if (variant == keep || Contains(advice.avoid, variant)) continue;
     if (rival.empty()) rival = variant;
     if (against(variant).verdict == Verdict::kWin) better.variants.push_back(variant);
   }
@@ -83,13 +78,16 @@ void WeighCase(const CaseRanking& ranking, size_t c, const Duels& duels, Recomme
 }
 
 void SayPreferences(Recommendation& advice) {
+  std::vector<Preference> strongest_first = advice.prefer;
+  std::stable_sort(strongest_first.begin(), strongest_first.end(),
+                   [](const Preference& a, const Preference& b) { return a.speedup > b.speedup; });
   std::map<std::string, std::vector<std::string>> cases_of;
-  for (const Preference& preference : advice.prefer) {
+  for (const Preference& preference : strongest_first) {
     cases_of[preference.variants.front()].push_back(
         fmt::format("{} ({:.3f}x)", preference.case_name, preference.speedup));
   }
   for (const auto& [variant, cases] : cases_of) {
-    advice.sentences.push_back(fmt::format("Prefer {} on {}.", variant, Joined(cases, "and")));
+    advice.sentences.push_back(fmt::format("Prefer {} on {}.", variant, ListedUpTo(kNamed, cases)));
   }
 }
 
@@ -102,7 +100,7 @@ void SayDifferences(const RunVerdict& run, Recommendation& advice) {
   }
   for (const auto& [contrast, cases] : by_contrast) {
     advice.sentences.push_back(fmt::format("Host time judges {} against {} differently on {}.",
-                                           contrast.first, contrast.second, Joined(cases, "and")));
+                                           contrast.first, contrast.second, ListedUpTo(kNamed, cases)));
   }
 }
 
@@ -122,16 +120,13 @@ std::string_view InWords(Reason reason) {
   }
 }
 
-void SayFailures(const RunVerdict& run, Recommendation& advice) {
+std::map<std::string, std::vector<std::string>> FaultsOf(const RunVerdict& run) {
   std::map<std::string, std::vector<std::string>> faults;
   for (const Unmeasured& item : run.unmeasured) {
-    if (!IsFailure(item.reason)) continue;
-    if (!Contains(advice.avoid, item.variant)) advice.avoid.push_back(item.variant);
-    faults[item.variant].push_back(fmt::format("{} {}", InWords(item.reason), item.case_name));
+    if (IsFailure(item.reason))
+      faults[item.variant].push_back(fmt::format("{} {}", InWords(item.reason), item.case_name));
   }
-  for (const std::string& variant : advice.avoid) {
-    advice.sentences.push_back(fmt::format("Don't use {}: {}.", variant, Joined(faults[variant], "and")));
-  }
+  return faults;
 }
 
 }  // namespace
@@ -140,19 +135,22 @@ Recommendation Recommend(const RunVerdict& run, const Duels& duels) {
   Recommendation advice;
   advice.keep = Chosen(run);
   advice.sentences.push_back(Answer(run, advice.keep));
+  const auto faults = FaultsOf(run);
+  for (const auto& [variant, what] : faults) advice.avoid.push_back(variant);
   if (run.top) {
     for (size_t c = 0; c < run.cases.size(); ++c) WeighCase(run.cases[c], c, duels, advice);
   }
   SayPreferences(advice);
   if (!advice.either.empty()) {
     advice.sentences.push_back(
-        fmt::format("Its best rival ties with it on {}.", Joined(advice.either, "and")));
+        fmt::format("Its best rival ties with it on {}.", ListedUpTo(kNamed, advice.either)));
   }
   if (!advice.no_evidence.empty()) {
     advice.sentences.push_back(
-        fmt::format("There is no evidence for or against it on {}.", Joined(advice.no_evidence, "and")));
+        fmt::format("There is no evidence for or against it on {}.", ListedUpTo(kNamed, advice.no_evidence)));
   }
-  SayFailures(run, advice);
+  for (const auto& [variant, what] : faults)
+    advice.sentences.push_back(fmt::format("Don't use {}: {}.", variant, ListedUpTo(kNamed, what)));
   SayDifferences(run, advice);
   return advice;
 }

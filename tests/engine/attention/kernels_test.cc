@@ -351,7 +351,7 @@ TEST(Kernels, GemmOfEveryShape) {
       }
     }
     Elements c(m == 0 ? 0 : (m - 1) * c_ld + n, accumulate ? 7.0F : kNaN);
-    Kernels().gemm(a.floats(), a_row, a_col, b.floats(), b_rows, m, n, k, c.floats(), c_ld, accumulate);
+    Kernels().gemm(a.floats(), a_row, a_col, b.floats(), b_rows, m, n, k, c.floats(), c_ld, accumulate, {});
     for (int64_t i = 0; i < c.count(); ++i) {
       if (i % c_ld >= n) {
         ASSERT_TRUE(accumulate ? c.at(i) == 7.0F : std::isnan(c.at(i)));

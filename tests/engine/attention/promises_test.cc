@@ -28,7 +28,7 @@ ProblemSpec ArbitraryBatch(uint64_t seed) {
   const int64_t batch = random.Between(2, 5);
   for (int64_t b = 0; b < batch; ++b) {
     spec.contexts.push_back(pick({0, 1, 30, 65, 200, 700, 1500}));
-    spec.queries.push_back(pick({0, 1, 1, 1, 2, 9, 70}));
+    spec.queries.push_back(pick({0, 1, 1, 1, 2, 9, 70, 260, 301}));
   }
   spec.kv_heads = pick({1, 2, 3});
   spec.q_heads = spec.kv_heads * pick({1, 2, 4, 7});
@@ -110,6 +110,22 @@ TEST_P(SoftmaxVariantPromises, AnyNumberOfThreadsGivesTheSameBits) {
       EXPECT_TRUE(SameBits(got.out, want.out) && SameBits(got.lse, want.lse))
           << threads << " threads: " << problem.spec().Describe();
     }
+  }
+}
+
+// Threads may decide how prefill is cut into blocks. 260 rows are one block or several with a last one of 4 rows.
+TEST_P(SoftmaxVariantPromises, BlocksOfAnySizeGiveTheSameBits) {
+  if (!Promises(kThreadInvariant)) GTEST_SKIP() << "not promised";
+  ProblemSpec spec;
+  spec.contexts.assign(4, 300);
+  spec.queries.assign(4, 260);
+  spec.q_heads = spec.kv_heads = 2;
+  spec.head_dim = spec.head_dim_v = 40;
+  const Problem problem(spec);
+  const Result want = RunVariant(variant(), problem, 1);
+  for (const int threads : {2, 4, 8}) {
+    const Result got = RunVariant(variant(), problem, threads);
+    EXPECT_TRUE(SameBits(got.out, want.out) && SameBits(got.lse, want.lse)) << threads << " threads";
   }
 }
 

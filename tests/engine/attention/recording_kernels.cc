@@ -130,7 +130,7 @@ struct RecordingKernels::Table {
 
   // Without `accumulate` keys times rows of q, else weights times V.
   static void Gemm(const float* a, int64_t a_row, int64_t a_col, const float* b, int64_t b_rows, int64_t m,
-                   int64_t n, int64_t k, float* c, int64_t c_ld, bool accumulate) {
+                   int64_t n, int64_t k, float* c, int64_t c_ld, bool accumulate, const Prefetch& /*ahead*/) {
     const std::lock_guard lock(g_recorder->mutex_);
     const int64_t lanes = kSoftmaxKernelsScalar.lanes;
     for (int64_t i = 0; i < m; ++i) {

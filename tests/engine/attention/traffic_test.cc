@@ -93,9 +93,10 @@ Traffic SpmdFormula(const ProblemSpec& spec, int /*threads*/) {
   return t;
 }
 
-// Reads each seen key once per block. A sequence of one block is cut into key ranges of a 16th, in steps of
-// 64 from 64 to 512, times head parts until there are two items a thread; cut blocks are combined head by
-// head.
+// Reads each seen key once per block. A sequence of up to 256 rows is one block, cut into key ranges of a
+// 16th, in steps of 64 from 64 to 512, times head parts until there are two items a thread; cut blocks are
+// combined head by head. Longer ones are cut into blocks of 512, 256 or 128 rows, the largest that make four
+// items a thread.
 Traffic HighperfFormula(const ProblemSpec& spec, int threads) {
   Traffic t;
   const auto step_of = [](int64_t keys) {
@@ -110,12 +111,22 @@ Traffic HighperfFormula(const ProblemSpec& spec, int threads) {
   int64_t parts = 1;
   while (estimate > 0 && parts < spec.kv_heads && estimate * parts < int64_t{2} * threads) parts *= 2;
   int64_t combines = 0;
-  ForEachBlock(spec, 256, [&](int64_t b, const Keys& seen) {
+  int64_t rows = 1024;
+  for (int64_t items = 0; rows > 128 && items < int64_t{4} * threads;) {
+    rows /= 2;
+    items = 0;
+    ForEachBlock(spec, rows, [&](int64_t b, const Keys&) {
+      if (spec.queries[b] > queries) items += spec.kv_heads;
+    });
+  }
+  ForEachBlock(spec, rows, [&](int64_t b, const Keys& seen) {
+    if (spec.queries[b] <= queries) return;
     t.kv_bytes_read += seen.count() * KeyBytes(spec);
-    if (spec.queries[b] > queries) {
-      t.tasks += spec.kv_heads;
-      return;
-    }
+    t.tasks += spec.kv_heads;
+  });
+  ForEachBlock(spec, 256, [&](int64_t b, const Keys& seen) {
+    if (spec.queries[b] > queries) return;
+    t.kv_bytes_read += seen.count() * KeyBytes(spec);
     const int64_t step = step_of(seen.count());
     const int64_t ranges = seen.count() == 0 ? 1 : Quotient(seen.end, step) - seen.begin / step;
     const int64_t heads =

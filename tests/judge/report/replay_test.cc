@@ -32,8 +32,12 @@ TEST(ConditionsOf, TakesTheWorstOverLaunchesThatEndedWell) {
   for (int launch = 0; launch < 3; ++launch) {
     records.launches.push_back(SampleLaunch(m, "c", launch, {{"a", 10}}, 0));
   }
-  records.launches[0].before = {
-      .load = 0.5, .frequency_mhz = 2000, .temperature_c = 50, .throttle_events = 7};
+  records.launches[0].before = {.load = 0.5,
+                                .steal = 0.8,
+                                .other_busy = 0.9,
+                                .frequency_mhz = 2000,
+                                .temperature_c = 50,
+                                .throttle_events = 7};
   records.launches[0].after = {
       .load = 0.2, .involuntary_switches = 9, .frequency_mhz = 3000, .throttle_events = 9};
   records.launches[1].blocks = 4;
@@ -46,6 +50,7 @@ TEST(ConditionsOf, TakesTheWorstOverLaunchesThatEndedWell) {
   EXPECT_DOUBLE_EQ(all.elapsed_s, 4.5);
   EXPECT_DOUBLE_EQ(all.most_load, 0.5);
   EXPECT_DOUBLE_EQ(all.most_steal, 0.001);
+  EXPECT_LT(all.most_other_busy, 0.9);
   EXPECT_EQ(all.most_switches, 9);
   EXPECT_DOUBLE_EQ(all.least_mhz, 2000);
   EXPECT_DOUBLE_EQ(all.most_mhz, 3000);

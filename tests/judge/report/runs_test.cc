@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/listed.h"
 #include "judge/record/jsonl.h"
 #include "judge/report/answer.h"
 #include "judge/report/facts.h"

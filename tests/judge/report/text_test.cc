@@ -32,18 +32,6 @@ TEST(Text, WrapsAtTheWidth) {
   EXPECT_EQ(Wrapped("unbreakable x", 4, "", ""), "unbreakable\nx\n");
 }
 
-TEST(Text, ListsTheFirstAndCountsTheRest) {
-  EXPECT_EQ(ListedUpTo(2, {"a", "b", "c"}), "a, b and c");
-  EXPECT_EQ(ListedUpTo(2, {"a", "b", "c", "d"}), "a, b and 2 more");
-}
-
-TEST(Text, ListsWithCommasAndOneAnd) {
-  EXPECT_EQ(Listed({}), "");
-  EXPECT_EQ(Listed({"a"}), "a");
-  EXPECT_EQ(Listed({"a", "b"}), "a and b");
-  EXPECT_EQ(Listed({"a", "b", "c"}), "a, b and c");
-}
-
 Table Example() {
   return {.columns = {{"case", false}, {"time", true}, {"verdict", false}},
           .rows = {{{"a heading that is wide"}},

@@ -76,10 +76,10 @@ TEST(Warnings, ContaminatedLaunchesAreCounted) {
 
 TEST(Warnings, AnUnfitMachine) {
   SampleRun run = HandMadeRun();
-  run.records.launches[0].before.other_busy = 0.5;
+  run.records.launches[0].after.other_busy = 0.5;
   EXPECT_EQ(OnlyWarning(run).what,
             "The machine was not quiet: steal up to 0.1%, other processes on up to 50.0% of the CPUs.");
-  run.records.launches[0].before.other_busy = kFitOtherBusy;
+  run.records.launches[0].after.other_busy = kFitOtherBusy;
   EXPECT_THAT(WarningsOf(run.AsReplay()), IsEmpty());
 }
 

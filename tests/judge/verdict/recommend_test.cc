@@ -12,9 +12,11 @@ namespace pagoda::judge {
 namespace {
 
 using testing::Contains;
+using testing::ContainsRegex;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::StartsWith;
 
 RunVerdict Judged(RunBuilder& builder) { return Judge(builder.manifest(), builder.Build()); }
@@ -84,6 +86,26 @@ TEST(Recommend, WarnsOfVariantsThatFailedInAnyWay) {
   EXPECT_THAT(advice.avoid, ElementsAre("b", "c"));
   EXPECT_THAT(advice.sentences, Contains("Don't use b: it was wrong on c0."));
   EXPECT_THAT(advice.sentences, Contains("Don't use c: it hung on c0."));
+}
+
+TEST(Recommend, NeverPrefersWhatItWarnsOf) {
+  RunBuilder builder({"a", "b"}, 3);
+  Records records = builder.Effect("b", -0.2).Build();
+  records.gates[1].passed = false;  // b on c0; it is faster everywhere
+  const Recommendation advice = Judge(builder.manifest(), records).recommendation;
+  ASSERT_THAT(advice.avoid, ElementsAre("b"));
+  EXPECT_THAT(advice.prefer, IsEmpty());
+  EXPECT_THAT(advice.sentences, Not(Contains(StartsWith("Prefer"))));
+}
+
+TEST(Recommend, NamesTheStrongestPreferencesAndCountsTheRest) {
+  RunBuilder builder({"a", "b"}, 6);
+  builder.Effect("b", -1.5, 0);
+  for (int c = 1; c < 6; ++c) builder.Effect("b", 0.05 * c, c);
+  const Recommendation advice = Judged(builder).recommendation;
+  EXPECT_EQ(advice.keep, "b");
+  EXPECT_EQ(advice.prefer.size(), 5u);
+  EXPECT_THAT(advice.sentences, Contains(ContainsRegex("^Prefer a on c5 .*, c4 .*, c3 .* and 2 more\\.$")));
 }
 
 }  // namespace

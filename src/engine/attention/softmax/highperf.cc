@@ -1,16 +1,16 @@
 // spmd_paged_attention_highperf: planned work items, K and V read once in the order in which they lie in
 // memory.
 //
-// The planner cuts a sequence that has one query block (decode, short chunks) into ranges of keys, by its
-// length alone, and into ranges of kv heads only when there would be fewer items than cores; prefill is cut
-// into query blocks by kv head. An item walks a few slots at a time over all its kv heads, so that the memory
-// sees a few long streams, with all query heads of a group packed as rows; while one tile is multiplied the
-// next is asked for through the page table. Partial results stay f32 and unnormalised; a second launch
-// combines them. Reads Hk * (D + Dv) * sizeof(kv) per visible key and query block; writes no K or V, but 4 *
-// (Dv + 2) bytes per row and key range. FLOPs 2*Hq*(D + Dv) per (row, visible key). Tasks: one per item and
-// one per (cut block, kv head), in two launches; one launch where nothing is cut. Wins: long contexts, few
-// sequences, ragged batches. Loses: contexts of a page or two, where a plain walk needs neither the second
-// launch nor the partial results (docs/performance.md).
+// The planner cuts a sequence of few rows (decode, short chunks) into ranges of keys, by its length alone,
+// and into ranges of kv heads only when there would be fewer items than cores; prefill is cut into query
+// blocks by kv head, as large as leaves every core enough of them. An item walks a few slots at a time over
+// all its kv heads, so that the memory sees a few long streams, with all query heads of a group packed as
+// rows; while one tile is multiplied the next is asked for through the page table. Partial results stay f32
+// and unnormalised; a second launch combines them. Reads Hk * (D + Dv) * sizeof(kv) per visible key and query
+// block; writes no K or V, but 4 * (Dv + 2) bytes per row and key range. FLOPs 2*Hq*(D + Dv) per (row,
+// visible key). Tasks: one per item and one per (cut block, kv head), in two launches; one launch where
+// nothing is cut. Wins: long contexts, few sequences, ragged batches. Loses: contexts of a page or two, where
+// a plain walk needs neither the second launch nor the partial results (docs/performance.md).
 #include <algorithm>
 #include <tuple>
 
@@ -21,8 +21,12 @@
 namespace pagoda {
 namespace {
 
-constexpr int64_t kBlockRows = 256;       // rows of a query block in prefill; more would leave L2
-constexpr int64_t kManyRowsTile = 64;     // keys of a widened tile: K and V of D 128 are 64 KB, within L2
+constexpr int64_t kCutRows = 256;   // a sequence of up to this many rows per kv head is cut by keys
+constexpr int64_t kMostRows = 512;  // rows of a query block in prefill; their q and output stay near L2
+constexpr int64_t kFewestRows =
+    128;  // ... when there would be too few blocks: each widens K and V for itself
+constexpr int64_t kItemsPerThread = 4;    // wanted in prefill
+constexpr int64_t kManyRowsTile = 96;     // keys of a widened tile: a multiple of the GEMM's 6 and 12 rows
 constexpr int64_t kTileBytes = 64 << 10;  // K of one tile of the few-row walk
 constexpr int64_t kTargetSplits =
     16;  // key ranges of a long sequence; more only pay for their partial results
@@ -72,7 +76,7 @@ void CutKeys(const NormalBatch& batch, const RowBlock& block, KeyRange keys, int
   const int64_t stride = batch.kv_heads * row_floats;
   // All heads of a part of the cache at once, as long as their accumulators stay within L2.
   const int64_t heads =
-      std::min((batch.kv_heads + head_parts - 1) / head_parts, std::max<int64_t>(1, kBlockRows / rows));
+      std::min((batch.kv_heads + head_parts - 1) / head_parts, std::max<int64_t>(1, kCutRows / rows));
   for (int64_t s = 0; s < splits; ++s) {
     const KeyRange range{std::max(keys.begin, (first + s) * step),
                          std::min(keys.end, (first + s + 1) * step)};
@@ -93,37 +97,54 @@ void CutKeys(const NormalBatch& batch, const RowBlock& block, KeyRange keys, int
   *partials += splits * stride;
 }
 
+// Queries of one prefill block. It decides how often K and V are widened, and no bit of the result.
+int64_t PrefillQueries(const NormalBatch& batch, int64_t cut_queries, int threads) {
+  const auto items = [&](int64_t queries) {
+    int64_t count = 0;
+    for (int64_t b = 0; b < batch.batch; ++b) {
+      if (batch.q_len(b) > cut_queries) count += (batch.q_len(b) - 1) / queries + 1;
+    }
+    return count * batch.kv_heads;
+  };
+  int64_t rows = kMostRows;
+  while (rows > kFewestRows && items(QueriesPerBlock(batch, rows)) < kItemsPerThread * threads) rows /= 2;
+  return QueriesPerBlock(batch, rows);
+}
+
 std::unique_ptr<SoftmaxPlanImpl> Plan(const NormalBatch& batch, int threads) {
   auto plan = std::make_unique<HighperfPlan>();
-  const int64_t queries = QueriesPerBlock(batch, kBlockRows);
-  int64_t whole = 0;         // sequences of a single block
+  const int64_t cut_queries = QueriesPerBlock(batch, kCutRows);
+  const int64_t queries = PrefillQueries(batch, cut_queries, threads);
   int64_t most_queries = 0;  // of any block
   int64_t key_ranges = 0;
   for (int64_t b = 0; b < batch.batch; ++b) {
-    most_queries = std::max(most_queries, std::min(queries, batch.q_len(b)));
-    if (batch.q_len(b) > queries || batch.q_len(b) == 0) continue;
-    ++whole;
+    const bool cut = batch.q_len(b) <= cut_queries;
+    most_queries = std::max(most_queries, cut ? batch.q_len(b) : std::min(queries, batch.q_len(b)));
+    if (!cut || batch.q_len(b) == 0) continue;
     const KeyRange keys = VisibleKeys(batch, b, 0, batch.q_len(b));
     key_ranges += 1 + (keys.end - keys.begin) / SplitKeys(keys.end - keys.begin);
   }
   int64_t head_parts = 1;
-  while (whole > 0 && head_parts < batch.kv_heads && key_ranges * head_parts < 2 * threads) head_parts *= 2;
+  while (key_ranges > 0 && head_parts < batch.kv_heads && key_ranges * head_parts < int64_t{2} * threads)
+    head_parts *= 2;
 
   plan->tile_keys = most_queries * batch.group <= kFewRows ? FewRowsTile(batch)
                                                            : std::max(FewRowsTile(batch), kManyRowsTile);
   plan->layout = RowLayout(batch, ActiveSoftmaxKernels(), most_queries, batch.kv_heads, plan->tile_keys);
   int64_t partials = 0;
-  for (const RowBlock& block : CutRows(batch, queries, batch.kv_heads)) {
-    const KeyRange keys = VisibleKeys(batch, block.sequence, block.first_query, block.queries);
-    if (batch.q_len(block.sequence) <= queries) {
-      CutKeys(batch, block, keys, head_parts, plan.get(), &partials);
+  for (int64_t b = 0; b < batch.batch; ++b) {
+    const int64_t count = batch.q_len(b);
+    if (count > 0 && count <= cut_queries) {
+      CutKeys(batch, {b, 0, count, 0, batch.kv_heads}, VisibleKeys(batch, b, 0, count), head_parts,
+              plan.get(), &partials);
       continue;
     }
-    for (int64_t h = 0; h < batch.kv_heads; ++h) {
-      RowBlock part = block;
-      part.first_head = h;
-      part.heads = 1;
-      plan->items.push_back({part, keys, -1});
+    for (int64_t a = 0; a < count; a += queries) {
+      for (int64_t h = 0; h < batch.kv_heads; ++h) {
+        // Widened to the last block, however few rows that has, so that its bits don't depend on `queries`.
+        RowBlock block{b, a, std::min(queries, count - a), h, 1, true};
+        plan->items.push_back({block, VisibleKeys(batch, b, a, block.queries), -1});
+      }
     }
   }
   // The longest items first, so that the last one to start is a short one.
@@ -156,7 +177,7 @@ void Run(const SoftmaxPlanImpl& base, const SoftmaxCall& call, std::span<std::by
   pool.Run(static_cast<int64_t>(plan.items.size()), [&](int64_t task, int worker) {
     const Item& item = plan.items[task];
     RowWork work = RowWork::Start(context, plan.layout, item.block, scratch + worker * plan.layout.bytes());
-    AttendRange(work, item.keys, work.rows() <= kFewRows ? few_tile : kManyRowsTile, true);
+    AttendRange(work, item.keys, work.few() ? few_tile : kManyRowsTile, true);
     if (item.partial < 0) {
       work.StoreOutput();
     } else {

@@ -92,9 +92,9 @@ struct SoftmaxKernels {
   // out[(panel * panel_keys + first_key + key) * lanes + lane], dim split into panels, zero-padded.
   void (*widen_panels)(DType dtype, const KeyRun& v, float* out, int64_t panel_keys, int64_t first_key);
   // c[i * c_ld + j] (+)= sum_k a[i * a_row + k * a_col] * b[((j / lanes) * b_rows + k) * lanes + j % lanes];
-  // n is a multiple of lanes.
+  // n is a multiple of lanes. Asks for the rows of `ahead`, of one head, evenly over its run.
   void (*gemm)(const float* a, int64_t a_row, int64_t a_col, const float* b, int64_t b_rows, int64_t m,
-               int64_t n, int64_t k, float* c, int64_t c_ld, bool accumulate);
+               int64_t n, int64_t k, float* c, int64_t c_ld, bool accumulate, const Prefetch& ahead);
   // As softmax_row for rows [0, rows) in the lanes: scores[key * ld + row], ld a multiple of lanes.
   // factor[row] is written. `edge`: some row's window is not the whole tile.
   void (*softmax_columns)(float* scores, int64_t keys, int64_t rows, int64_t ld, const RowWindow* windows,

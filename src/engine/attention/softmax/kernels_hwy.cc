@@ -23,7 +23,6 @@ namespace pagoda::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using DF = hn::ScalableTag<float>;
-using DI = hn::RebindToSigned<DF>;
 using DU = hn::RebindToUnsigned<DF>;
 using DU16 = hn::Rebind<uint16_t, DF>;
 using VF = hn::Vec<DF>;
@@ -88,24 +87,27 @@ HWY_INLINE void LoadTail(const typename T::Raw* p, int64_t count, VF& a, VF& b) 
 // --- elementary functions
 // ----------------------------------------------------------------------------------------
 
-// exp(x) for x <= 88; 0 below -87. Cephes' expf: Cody-Waite reduction, degree 5, within 2 ulp.
+// exp(x) for x <= 88; 0 below -87; within 2 ulp. x * log2(e) = n + f with |f| <= 1/2; 2^f by a minimax
+// polynomial of degree 5 that is exact at 0; 2^n by adding n to the exponent. Adding 1.5 * 2^23 rounds to the
+// integer n and leaves it in the low bits of the sum, where no conversion with its overflow checks is needed.
 HWY_INLINE VF Exp(VF x) {
   const DF d;
-  const DI di;
+  const DU du;
+  const VF round = hn::Set(d, 12582912.0F);
+  const VF log2e = hn::Set(d, 1.44269502F);
   const auto in_range = hn::Ge(x, hn::Set(d, -87.0F));
   x = hn::Max(x, hn::Set(d, -87.0F));
-  const VF n = hn::Round(hn::Mul(x, hn::Set(d, 1.44269504F)));
-  VF r = hn::NegMulAdd(n, hn::Set(d, 0.693359375F), x);
-  r = hn::NegMulAdd(n, hn::Set(d, -2.12194440e-4F), r);
-  VF y = hn::Set(d, 1.9875691500e-4F);
-  y = hn::MulAdd(y, r, hn::Set(d, 1.3981999507e-3F));
-  y = hn::MulAdd(y, r, hn::Set(d, 8.3334519073e-3F));
-  y = hn::MulAdd(y, r, hn::Set(d, 4.1665795894e-2F));
-  y = hn::MulAdd(y, r, hn::Set(d, 1.6666665459e-1F));
-  y = hn::MulAdd(y, r, hn::Set(d, 5.0000001201e-1F));
-  y = hn::Add(hn::MulAdd(y, hn::Mul(r, r), r), hn::Set(d, 1.0F));
-  const auto exponent = hn::ShiftLeft<23>(hn::Add(hn::ConvertTo(di, n), hn::Set(di, 127)));
-  return hn::IfThenElseZero(in_range, hn::Mul(y, hn::BitCast(d, exponent)));
+  const VF shifted = hn::MulAdd(x, log2e, round);
+  const VF n = hn::Sub(shifted, round);
+  const VF f = hn::MulAdd(x, hn::Set(d, 1.92596299e-8F), hn::MulSub(x, log2e, n));
+  VF y = hn::Set(d, 1.326472861e-3F);
+  y = hn::MulAdd(y, f, hn::Set(d, 9.671513720e-3F));
+  y = hn::MulAdd(y, f, hn::Set(d, 5.550733750e-2F));
+  y = hn::MulAdd(y, f, hn::Set(d, 2.402224207e-1F));
+  y = hn::MulAdd(y, f, hn::Set(d, 6.931469776e-1F));
+  y = hn::MulAdd(y, f, hn::Set(d, 1.0F));
+  const auto exponent = hn::ShiftLeft<23>(hn::BitCast(du, shifted));
+  return hn::IfThenElseZero(in_range, hn::BitCast(d, hn::Add(hn::BitCast(du, y), exponent)));
 }
 
 // tanh(x): Cephes' tanhf. A polynomial below 0.625, where 1 - 2/(exp(2x)+1) would lose relative accuracy.
@@ -557,11 +559,6 @@ void StoreRow(const float* row, DType dtype, int64_t dim, float factor, DType ou
 // --- many rows
 // ---------------------------------------------------------------------------------------------------
 
-HWY_INLINE void AskForRow(const Prefetch& ahead, int64_t key) {
-  const Ahead row = Ahead::Of(ahead, key, 1, 0);
-  for (int64_t byte = 0; byte < ahead.row_bytes; byte += 64) row.Ask<1>(byte);
-}
-
 template <class T>
 HWY_INLINE VF LoadNatural(const typename T::Raw* p, int64_t count) {
   if (HWY_LIKELY(count >= kN)) return T::LoadN(p);
@@ -575,7 +572,6 @@ HWY_INLINE void WidenRowsOf(const KeyRun& k, float* out, int64_t ld) {
   const DF d;
   for (int64_t j = 0; j < k.keys; ++j) {
     const auto* row = static_cast<const typename T::Raw*>(k.base) + j * k.slot_stride;
-    AskForRow(k.ahead, j);
     for (int64_t x = 0; x < ld; x += kN) hn::Store(LoadNatural<T>(row + x, k.dim - x), d, out + j * ld + x);
   }
 }
@@ -592,7 +588,6 @@ HWY_INLINE void WidenPanelsOf(const KeyRun& v, float* out, int64_t panel_keys, i
   for (int64_t j = 0; j < v.keys; ++j) {
     const auto* row = static_cast<const typename T::Raw*>(v.base) + j * v.slot_stride;
     float* to = out + (first_key + j) * kChunk;
-    AskForRow(v.ahead, j);
     for (int64_t x = 0; x < v.dim; x += kChunk, to += panel_keys * kChunk) {
       hn::Store(LoadNatural<T>(row + x, v.dim - x), d, to);
       hn::Store(LoadNatural<T>(row + x + kN, v.dim - x - kN), d, to + kN);
@@ -643,13 +638,48 @@ HWY_INLINE void GemmRest(int64_t rows, const float* a, int64_t a_row, int64_t a_
   }
 }
 
+// Asks for the lines of some rows in equal portions: as in the few-row loops, a burst would stand in the way
+// of what is being multiplied.
+class Portions {
+ public:
+  Portions(const Prefetch& rows, int64_t portions)
+      : base_(static_cast<const char*>(rows.base)),
+        slot_bytes_(rows.slot_bytes),
+        lines_per_row_((rows.row_bytes + 63) / 64),
+        left_(rows.keys * lines_per_row_),
+        portion_((left_ + portions - 1) / portions) {}
+
+  HWY_INLINE void AskForNext() {
+    for (int64_t i = Least(portion_, left_); i > 0; --i, --left_) {
+      __builtin_prefetch(base_ + line_ * 64, 0, 2);
+      if (++line_ == lines_per_row_) {
+        line_ = 0;
+        base_ += slot_bytes_;
+      }
+    }
+  }
+
+ private:
+  const char* base_;
+  int64_t slot_bytes_;
+  int64_t lines_per_row_;
+  int64_t left_;
+  int64_t portion_;
+  int64_t line_ = 0;
+};
+
 void Gemm(const float* a, int64_t a_row, int64_t a_col, const float* b, int64_t b_rows, int64_t m, int64_t n,
-          int64_t k, float* c, int64_t c_ld, bool accumulate) {
+          int64_t k, float* c, int64_t c_ld, bool accumulate, const Prefetch& ahead) {
+  if (m == 0 || n == 0) return;
+  Portions portions(ahead, (n + kChunk - 1) / kChunk * ((m + kGemmRows - 1) / kGemmRows));
   for (int64_t j = 0; j < n; j += kChunk, b += b_rows * kChunk) {
     int64_t i = 0;
     for (; i + kGemmRows <= m; i += kGemmRows) {
+      portions.AskForNext();
       GemmBlock<kGemmRows>(a + i * a_row, a_row, a_col, b, k, c + i * c_ld + j, c_ld, accumulate);
     }
+    if (i == m) continue;
+    portions.AskForNext();
     GemmRest<kGemmRows - 1>(m - i, a + i * a_row, a_row, a_col, b, k, c + i * c_ld + j, c_ld, accumulate);
   }
 }

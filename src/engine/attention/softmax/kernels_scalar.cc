@@ -135,7 +135,7 @@ void WidenPanels(DType dtype, const KeyRun& v, float* out, int64_t panel_keys, i
 }
 
 void Gemm(const float* a, int64_t a_row, int64_t a_col, const float* b, int64_t b_rows, int64_t m, int64_t n,
-          int64_t k, float* c, int64_t c_ld, bool accumulate) {
+          int64_t k, float* c, int64_t c_ld, bool accumulate, const Prefetch& /*ahead*/) {
   for (int64_t i = 0; i < m; ++i) {
     for (int64_t j = 0; j < n; ++j) {
       float sum = accumulate ? c[i * c_ld + j] : 0.0F;

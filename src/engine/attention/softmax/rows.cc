@@ -7,6 +7,8 @@
 namespace pagoda {
 namespace {
 
+// Rows of a score matrix that the online softmax has at a time: with a tile's keys they fit in L1.
+constexpr int64_t kScoreRows = 64;
 constexpr float kMinusInf = -std::numeric_limits<float>::infinity();
 
 int64_t RoundUp(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
@@ -33,11 +35,6 @@ KeyRun PageRun(const RowContext& context, int64_t sequence, KeyRange keys, int64
       page * (value ? kv.v_page_stride : kv.k_page_stride) + slot * run.slot_stride + head * run.head_stride,
       kv.dtype);
   return run;
-}
-
-Prefetch AheadOf(const KeyRun& run, DType dtype) {
-  const int64_t size = SizeOf(dtype);
-  return {run.base, run.slot_stride * size, run.head_stride * size, run.dim * size, run.keys};
 }
 
 float F32At(const TensorView& view, int64_t i) {
@@ -79,7 +76,7 @@ RowLayout::RowLayout(const NormalBatch& batch, const SoftmaxKernels& kernels, in
   const int64_t padded_rows = RoundUp(rows, lanes_);
   const bool many = rows > kFewRows;
   // Fewer rows than planned for may fall under kFewRows, so scores are sized for either form.
-  scores_ = take(std::max(many ? tile_keys * padded_rows : 0,
+  scores_ = take(std::max(many ? tile_keys * std::min(padded_rows, kScoreRows) : 0,
                           heads * std::min(rows, kFewRows) * RoundUp(tile_keys, lanes_)) *
                  kFloat);
   acc_ = take(heads * rows * acc_ld_ * kFloat);
@@ -201,62 +198,81 @@ KeyRun RowWork::RunOf(int64_t key, int64_t end, int64_t head, int64_t heads, boo
   return PageRun(*context_, block_.sequence, {key, end}, block_.first_head + head, heads, value);
 }
 
-// The rows of K in `ask_for` that stand where `key` stands in `keys`.
-Prefetch RowWork::KeysAhead(KeyRange keys, int64_t key, KeyRange ask_for, int64_t head, int64_t heads) const {
-  const int64_t ahead = ask_for.begin + (key - keys.begin);
-  if (ahead >= ask_for.end) return {};
-  return AheadOf(RunOf(ahead, ask_for.end, head, heads, false), context_->kv.dtype);
+// The first run of `keys`, to ask memory for.
+Prefetch RowWork::Ahead(KeyRange keys, int64_t head, int64_t heads, bool value) const {
+  if (keys.empty()) return {};
+  const KeyRun run = RunOf(keys.begin, keys.end, head, heads, value);
+  const int64_t size = SizeOf(context_->kv.dtype);
+  return {run.base, run.slot_stride * size, run.head_stride * size, run.dim * size, run.keys};
 }
 
 void RowWork::Attend(KeyRange keys, KeyRange next, bool ask_ahead) {
+  if (!few()) return AttendMany(keys, next, ask_ahead);
   const ScoreMatrix scores = layout_->Scores(scores_, rows_, keys.end - keys.begin);
-  if (few()) {
-    Scores(keys, scores, ask_ahead);
-    Weights(keys, scores);
-    Values(keys, scores, ask_ahead ? next : KeyRange{});
-    return;
-  }
-  // Head by head: one head's scores and widened tiles stay in cache from step to step.
+  ScoresOfFew(keys, scores, ask_ahead);
+  WeightsOfFew(keys, scores);
+  ValuesOfFew(keys, scores, ask_ahead ? next : KeyRange{});
+}
+
+// A few rows at a time, so that their scores stay in L1 from step to step; K and V are widened once for all.
+void RowWork::AttendMany(KeyRange keys, KeyRange next, bool ask_ahead) {
   const bool edge = SetWindows(keys);
+  const RowRange seeing = SeeingRows(keys);
+  const int64_t ld = std::min(RoundUp(rows_, layout_->lanes_), kScoreRows);
+  const int64_t parts = (seeing.end - seeing.begin + kScoreRows - 1) / kScoreRows;
   for (int64_t h = 0; h < block_.heads; ++h) {
-    ScoresOfHead(keys, h, scores.data, scores.ld, ask_ahead);
-    WeightsOfHead(keys, h, edge, scores.data, scores.ld);
-    ValuesOfHead(keys, h, scores.data, scores.ld, ask_ahead ? next : KeyRange{});
-  }
-}
-
-void RowWork::Scores(KeyRange keys, const ScoreMatrix& scores, bool ask_ahead) {
-  if (!few()) {
-    for (int64_t h = 0; h < block_.heads; ++h)
-      ScoresOfHead(keys, h, scores.data + h * scores.head_stride, scores.ld, ask_ahead);
-    return;
-  }
-  const DType dtype = context_->kv.dtype;
-  for (int64_t key = keys.begin; key < keys.end;) {
-    KeyRun run = RunOf(key, keys.end, 0, block_.heads, false);
-    // V of these keys comes next, and its rows arrive while K is being multiplied.
-    if (ask_ahead) run.ahead = AheadOf(RunOf(key, keys.end, 0, block_.heads, true), dtype);
-    context_->kernels.qk(dtype, run, q_, rows_, layout_->q_ld_, context_->batch.scale,
-                         scores.data + (key - keys.begin), scores.ld);
-    key += run.keys;
-  }
-}
-
-void RowWork::ScoresOfHead(KeyRange keys, int64_t head, float* scores, int64_t ld, bool ask_ahead) {
-  const SoftmaxKernels& kernels = context_->kernels;
-  const int64_t dim = context_->batch.head_dim;
-  const float* q = q_ + head * RoundUp(rows_, layout_->lanes_) * layout_->q_ld_;
-  // Panels of q are head_dim deep but q_ld_ apart per row, so that few and many rows need the same room.
-  for (int64_t key = keys.begin; key < keys.end; key += layout_->tile_keys_) {
-    const int64_t end = std::min(key + layout_->tile_keys_, keys.end);
-    for (int64_t at = key; at < end;) {
-      KeyRun run = RunOf(at, end, head, 1, false);
-      if (ask_ahead) run.ahead = AheadOf(RunOf(at, end, head, 1, true), context_->kv.dtype);
-      kernels.widen_rows(context_->kv.dtype, run, k_tile_ + (at - key) * layout_->q_ld_, layout_->q_ld_);
-      at += run.keys;
+    const bool last = h + 1 == block_.heads;
+    const KeyRange ahead = !ask_ahead ? KeyRange{} : last ? next : keys;
+    const int64_t ahead_head = last ? 0 : h + 1;
+    const int64_t share = parts == 0 ? 0 : (ahead.end - ahead.begin + parts - 1) / parts;
+    WidenKeys(keys, h);
+    for (int64_t part = 0; part < parts; ++part) {
+      const int64_t row = seeing.begin + part * kScoreRows;
+      const RowRange rows{row, std::min(row + kScoreRows, seeing.end)};
+      const int64_t ask = ahead.begin + part * share;
+      const KeyRange ask_for{ask, std::min(ask + share, ahead.end)};
+      ScoresOfRows(keys, h, rows, scores_, ld, Ahead(ask_for, ahead_head, 1, false));
+      WeightsOfRows(keys, h, rows, edge, scores_, ld);
+      if (part == 0) WidenValues(keys, h);
+      ValuesOfRows(keys, h, rows, scores_, ld, Ahead(ask_for, ahead_head, 1, true));
     }
-    kernels.gemm(k_tile_, layout_->q_ld_, 1, q, layout_->q_ld_, end - key, ld, dim,
-                 scores + (key - keys.begin) * ld, ld, false);
+  }
+}
+
+void RowWork::Scores(KeyRange keys, const ScoreMatrix& scores) {
+  if (few()) return ScoresOfFew(keys, scores, false);
+  for (int64_t h = 0; h < block_.heads; ++h) {
+    for (int64_t key = keys.begin; key < keys.end; key += layout_->tile_keys_) {
+      const KeyRange tile{key, std::min(key + layout_->tile_keys_, keys.end)};
+      const RowRange rows = SeeingRows(tile);
+      WidenKeys(tile, h);
+      ScoresOfRows(tile, h, rows,
+                   scores.data + h * scores.head_stride + (key - keys.begin) * scores.ld + rows.begin,
+                   scores.ld);
+    }
+  }
+}
+
+void RowWork::Weights(KeyRange keys, const ScoreMatrix& scores) {
+  if (few()) return WeightsOfFew(keys, scores);
+  const bool edge = SetWindows(keys);
+  const RowRange rows = SeeingRows(keys);
+  for (int64_t h = 0; h < block_.heads; ++h) {
+    WeightsOfRows(keys, h, rows, edge, scores.data + h * scores.head_stride + rows.begin, scores.ld);
+  }
+}
+
+void RowWork::Values(KeyRange keys, const ScoreMatrix& weights) {
+  if (few()) return ValuesOfFew(keys, weights, {});
+  for (int64_t h = 0; h < block_.heads; ++h) {
+    for (int64_t key = keys.begin; key < keys.end; key += layout_->tile_keys_) {
+      const KeyRange tile{key, std::min(key + layout_->tile_keys_, keys.end)};
+      const RowRange rows = SeeingRows(tile);
+      WidenValues(tile, h);
+      ValuesOfRows(tile, h, rows,
+                   weights.data + h * weights.head_stride + (key - keys.begin) * weights.ld + rows.begin,
+                   weights.ld);
+    }
   }
 }
 
@@ -275,13 +291,19 @@ bool RowWork::SetWindows(KeyRange keys) {
   return edge;
 }
 
-void RowWork::Weights(KeyRange keys, const ScoreMatrix& scores) {
-  const bool edge = SetWindows(keys);
-  if (!few()) {
-    for (int64_t h = 0; h < block_.heads; ++h)
-      WeightsOfHead(keys, h, edge, scores.data + h * scores.head_stride, scores.ld);
-    return;
+void RowWork::ScoresOfFew(KeyRange keys, const ScoreMatrix& scores, bool ask_ahead) const {
+  for (int64_t key = keys.begin; key < keys.end;) {
+    KeyRun run = RunOf(key, keys.end, 0, block_.heads, false);
+    // V of these keys comes next, and its rows arrive while K is being multiplied.
+    if (ask_ahead) run.ahead = Ahead({key, keys.end}, 0, block_.heads, true);
+    context_->kernels.qk(context_->kv.dtype, run, q_, rows_, layout_->q_ld_, context_->batch.scale,
+                         scores.data + (key - keys.begin), scores.ld);
+    key += run.keys;
   }
+}
+
+void RowWork::WeightsOfFew(KeyRange keys, const ScoreMatrix& scores) {
+  SetWindows(keys);
   const ScoreRule rule{context_->batch.softcap};
   for (int64_t i = 0; i < state_rows(); ++i) {
     const float factor = context_->kernels.softmax_row(scores.data + i * scores.ld, keys.end - keys.begin,
@@ -290,45 +312,75 @@ void RowWork::Weights(KeyRange keys, const ScoreMatrix& scores) {
   }
 }
 
-void RowWork::WeightsOfHead(KeyRange keys, int64_t head, bool edge, float* scores, int64_t ld) {
-  const ScoreRule rule{context_->batch.softcap};
-  context_->kernels.softmax_columns(scores, keys.end - keys.begin, rows_, ld, windows_ + head * rows_, edge,
-                                    !context_->call.alibi_slopes.empty(), rule, states_ + head * rows_,
-                                    factors_);
-  for (int64_t i = 0; i < rows_; ++i) {
-    if (factors_[i] != 1.0F) context_->kernels.scale_row(Acc(head, i), layout_->acc_ld_, factors_[i]);
-  }
-}
-
-void RowWork::Values(KeyRange keys, const ScoreMatrix& weights, KeyRange ask_for) {
-  if (!few()) {
-    for (int64_t h = 0; h < block_.heads; ++h)
-      ValuesOfHead(keys, h, weights.data + h * weights.head_stride, weights.ld, ask_for);
-    return;
-  }
-  const DType dtype = context_->kv.dtype;
+void RowWork::ValuesOfFew(KeyRange keys, const ScoreMatrix& weights, KeyRange ask_for) {
   for (int64_t key = keys.begin; key < keys.end;) {
     KeyRun run = RunOf(key, keys.end, 0, block_.heads, true);
-    run.ahead = KeysAhead(keys, key, ask_for, 0, block_.heads);
-    context_->kernels.pv(dtype, run, weights.data + (key - keys.begin), rows_, weights.ld, acc_,
+    // The rows of K that stand in `ask_for` where these stand in `keys`.
+    run.ahead = Ahead({ask_for.begin + (key - keys.begin), ask_for.end}, 0, block_.heads, false);
+    context_->kernels.pv(context_->kv.dtype, run, weights.data + (key - keys.begin), rows_, weights.ld, acc_,
                          layout_->acc_ld_);
     key += run.keys;
   }
 }
 
-void RowWork::ValuesOfHead(KeyRange keys, int64_t head, const float* weights, int64_t ld, KeyRange ask_for) {
-  const SoftmaxKernels& kernels = context_->kernels;
-  for (int64_t key = keys.begin; key < keys.end; key += layout_->tile_keys_) {
-    const int64_t end = std::min(key + layout_->tile_keys_, keys.end);
-    for (int64_t at = key; at < end;) {
-      KeyRun run = RunOf(at, end, head, 1, true);
-      run.ahead = KeysAhead(keys, at, ask_for, head, 1);
-      kernels.widen_panels(context_->kv.dtype, run, v_tile_, end - key, at - key);
-      at += run.keys;
-    }
-    kernels.gemm(weights + (key - keys.begin) * ld, 1, ld, v_tile_, end - key, rows_, layout_->acc_ld_,
-                 end - key, Acc(head, 0), layout_->acc_ld_, true);
+// What a row sees grows and moves with its query, so the rows that see a key of a range are neighbours. The
+// others are left out: of a causal block's last tiles that is half.
+RowWork::RowRange RowWork::SeeingRows(KeyRange keys) const {
+  const auto sees = [&](int64_t row) {
+    return sights_[row].begin < keys.end && sights_[row].end > keys.begin &&
+           sights_[row].begin < sights_[row].end;
+  };
+  RowRange rows{0, rows_};
+  while (rows.begin < rows.end && !sees(rows.begin)) ++rows.begin;
+  while (rows.begin < rows.end && !sees(rows.end - 1)) --rows.end;
+  rows.begin -= rows.begin % layout_->lanes_;
+  return rows;
+}
+
+void RowWork::WidenKeys(KeyRange keys, int64_t head) const {
+  for (int64_t key = keys.begin; key < keys.end;) {
+    const KeyRun run = RunOf(key, keys.end, head, 1, false);
+    context_->kernels.widen_rows(context_->kv.dtype, run, k_tile_ + (key - keys.begin) * layout_->q_ld_,
+                                 layout_->q_ld_);
+    key += run.keys;
   }
+}
+
+void RowWork::WidenValues(KeyRange keys, int64_t head) const {
+  for (int64_t key = keys.begin; key < keys.end;) {
+    const KeyRun run = RunOf(key, keys.end, head, 1, true);
+    context_->kernels.widen_panels(context_->kv.dtype, run, v_tile_, keys.end - keys.begin, key - keys.begin);
+    key += run.keys;
+  }
+}
+
+void RowWork::ScoresOfRows(KeyRange keys, int64_t head, RowRange rows, float* scores, int64_t ld,
+                           const Prefetch& ahead) const {
+  const int64_t lanes = layout_->lanes_;
+  // Panels of q are head_dim deep but q_ld_ apart per row, so that few and many rows need the same room.
+  const float* q = q_ + (head * RoundUp(rows_, lanes) + rows.begin) * layout_->q_ld_;
+  context_->kernels.gemm(k_tile_, layout_->q_ld_, 1, q, layout_->q_ld_, keys.end - keys.begin,
+                         RoundUp(rows.end - rows.begin, lanes), context_->batch.head_dim, scores, ld, false,
+                         ahead);
+}
+
+void RowWork::WeightsOfRows(KeyRange keys, int64_t head, RowRange rows, bool edge, float* scores,
+                            int64_t ld) {
+  const SoftmaxKernels& kernels = context_->kernels;
+  const int64_t first = head * rows_ + rows.begin;
+  kernels.softmax_columns(scores, keys.end - keys.begin, rows.end - rows.begin, ld, windows_ + first, edge,
+                          !context_->call.alibi_slopes.empty(), {context_->batch.softcap}, states_ + first,
+                          factors_);
+  for (int64_t i = 0; i < rows.end - rows.begin; ++i) {
+    if (factors_[i] != 1.0F) kernels.scale_row(Acc(head, rows.begin + i), layout_->acc_ld_, factors_[i]);
+  }
+}
+
+void RowWork::ValuesOfRows(KeyRange keys, int64_t head, RowRange rows, const float* weights, int64_t ld,
+                           const Prefetch& ahead) {
+  const int64_t n = keys.end - keys.begin;
+  context_->kernels.gemm(weights, 1, ld, v_tile_, n, rows.end - rows.begin, layout_->acc_ld_, n,
+                         Acc(head, rows.begin), layout_->acc_ld_, true, ahead);
 }
 
 float* RowWork::Acc(int64_t head, int64_t row) const {

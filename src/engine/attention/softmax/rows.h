@@ -21,6 +21,7 @@ struct RowBlock {
   int64_t queries = 0;
   int64_t first_head = 0;  // kv heads
   int64_t heads = 0;
+  bool widen = false;  // takes the many-row loops however few rows it has
 };
 
 struct KeyRange {
@@ -96,15 +97,15 @@ class RowWork {
     return {context, layout, block, scratch};
   }
 
-  // Online softmax over `keys` (at most the layout's tile). With `ask_ahead` it asks memory for V while it
-  // reads K, and for K of `next` while it reads V.
+  // Online softmax over `keys` (at most the layout's tile). With `ask_ahead` it asks memory for what it reads
+  // next while it computes: with few rows for V, then for K of `next`; with many for K and V of `next`.
   void Attend(KeyRange keys, KeyRange next, bool ask_ahead);
 
   // Its three steps, over a score matrix of the caller's: q.k, exp(score - max) in place, accumulator +=
   // weights.v.
-  void Scores(KeyRange keys, const ScoreMatrix& scores, bool ask_ahead = false);
+  void Scores(KeyRange keys, const ScoreMatrix& scores);
   void Weights(KeyRange keys, const ScoreMatrix& scores);
-  void Values(KeyRange keys, const ScoreMatrix& weights, KeyRange ask_for = {});
+  void Values(KeyRange keys, const ScoreMatrix& weights);
 
   // out and lse of the block's rows, sinks counted.
   void StoreOutput() const;
@@ -114,6 +115,7 @@ class RowWork {
   void MergePartials(const float* partials, int64_t count, int64_t stride);
 
   int64_t rows() const { return rows_; }
+  bool few() const { return rows_ <= kFewRows && !block_.widen; }
 
  private:
   friend class RowLayout;
@@ -123,18 +125,35 @@ class RowWork {
     int64_t position;    // r
     float slope;
   };
+  // Rows of one head. `begin` is a multiple of the table's lanes.
+  struct RowRange {
+    int64_t begin, end;
+  };
   RowWork(const RowContext& context, const RowLayout& layout, const RowBlock& block, std::byte* scratch);
 
-  bool few() const { return rows_ <= kFewRows; }
   int64_t state_rows() const { return block_.heads * rows_; }
   void PackQ(int64_t head, int64_t row, const void* from);
   KeyRun RunOf(int64_t key, int64_t end, int64_t head, int64_t heads, bool value) const;
-  Prefetch KeysAhead(KeyRange keys, int64_t key, KeyRange ask_for, int64_t head, int64_t heads) const;
   bool SetWindows(KeyRange keys);  // whether some row's window is not the whole range
-  void ScoresOfHead(KeyRange keys, int64_t head, float* scores, int64_t ld, bool ask_ahead);
-  void WeightsOfHead(KeyRange keys, int64_t head, bool edge, float* scores, int64_t ld);
-  void ValuesOfHead(KeyRange keys, int64_t head, const float* weights, int64_t ld, KeyRange ask_for);
   float* Acc(int64_t head, int64_t row) const;
+
+  // --- few rows, all heads
+  void ScoresOfFew(KeyRange keys, const ScoreMatrix& scores, bool ask_ahead) const;
+  void WeightsOfFew(KeyRange keys, const ScoreMatrix& scores);
+  void ValuesOfFew(KeyRange keys, const ScoreMatrix& weights, KeyRange ask_for);
+
+  // --- many rows, one head. `keys` are at most a tile, which is widened first; `scores` is that of their
+  // first key and the first of `rows`.
+  void AttendMany(KeyRange keys, KeyRange next, bool ask_ahead);
+  RowRange SeeingRows(KeyRange keys) const;
+  void WidenKeys(KeyRange keys, int64_t head) const;
+  void WidenValues(KeyRange keys, int64_t head) const;
+  void ScoresOfRows(KeyRange keys, int64_t head, RowRange rows, float* scores, int64_t ld,
+                    const Prefetch& ahead = {}) const;
+  void WeightsOfRows(KeyRange keys, int64_t head, RowRange rows, bool edge, float* scores, int64_t ld);
+  void ValuesOfRows(KeyRange keys, int64_t head, RowRange rows, const float* weights, int64_t ld,
+                    const Prefetch& ahead = {});
+  Prefetch Ahead(KeyRange keys, int64_t head, int64_t heads, bool value) const;
 
   const RowContext* context_;
   const RowLayout* layout_;

@@ -116,7 +116,7 @@ std::unique_ptr<SoftmaxPlanImpl> PlanChains(const NormalBatch& batch, int thread
   }
   plan->layout = RowLayout(batch, ActiveSoftmaxKernels(), most_queries, heads, kTileKeys);
   // Twice as many chains in flight as threads: enough for every thread to find a ready task.
-  const int64_t slots = 2 * threads;
+  const int64_t slots = int64_t{2} * threads;
   std::vector<int32_t> last_of_slot(slots, -1);
   for (int64_t b = 0; b < batch.batch; ++b) {
     const int64_t queries = QueriesOf(batch, b, plan->group_keys);

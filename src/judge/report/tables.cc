@@ -32,15 +32,24 @@ Cell VerdictCell(const Outcome& outcome) { return {MarkOf(outcome.verdict), InkO
 
 bool Timed(const Figures* figures) { return figures != nullptr && std::isfinite(figures->device_us); }
 
-// GB/s, share of the roofline, largest error.
-void AddFigures(const Figures* figures, Row& row) {
+// Operations a second where arithmetic is the bound, else bytes.
+bool ComputeBound(const Figures& figures) { return figures.bound_us > 0 && !figures.memory_bound; }
+
+std::string UnitOf(const Figures& figures) { return ComputeBound(figures) ? "GFLOP/s" : "GB/s"; }
+
+std::string RateOf(const Figures& figures) {
+  return Significant(ComputeBound(figures) ? figures.gflop_per_s : figures.gb_per_s);
+}
+
+// Rate, share of the roofline, largest error.
+void AddFigures(const Figures* figures, bool with_unit, Row& row) {
   if (!Timed(figures)) {
     const bool checked = figures != nullptr && figures->gates_total > 0;
     row.insert(row.end(), {Cell{}, Cell{}, {checked ? Scientific(figures->max_abs_error) : ""}});
     return;
   }
   const bool bounded = figures->roofline_fraction > 0;
-  row.push_back({Significant(figures->gb_per_s)});
+  row.push_back({with_unit ? fmt::format("{} {}", RateOf(*figures), UnitOf(*figures)) : RateOf(*figures)});
   row.push_back({bounded ? Percent(figures->roofline_fraction) + (figures->suspect ? " !" : "") : "",
                  figures->suspect ? Ink::kBad : Ink::kPlain});
   row.push_back({Scientific(figures->max_abs_error)});
@@ -59,9 +68,9 @@ Cell HostCell(const Figures* figures) { return {Timed(figures) ? Micros(figures-
 
 std::string CaseHeading(const Replay& replay, const std::string& case_name) {
   const Figures* figures = FindFigures(replay.run, case_name, replay.run.baseline);
-  if (figures == nullptr || !(figures->bound_us > 0)) return case_name;
-  return fmt::format("{}  (bound {}, {})", case_name, Micros(figures->bound_us),
-                     figures->memory_bound ? "memory" : "compute");
+  if (figures == nullptr || !(figures->bound_us > 0)) return case_name + "  (rate in GB/s)";
+  return fmt::format("{}  (bound {}, {}; rate in {})", case_name, Micros(figures->bound_us),
+                     figures->memory_bound ? "memory" : "compute", UnitOf(*figures));
 }
 
 bool AnyInvalid(const RunVerdict& run) {
@@ -182,7 +191,7 @@ Table FullCaseTable(const Replay& replay) {
                           {"host", true},
                           {against},
                           {""},
-                          {"GB/s", true},
+                          {"rate", true},
                           {"roofline", true},
                           {"max error", true}}};
   for (const CaseRanking& ranking : run.cases) {
@@ -205,7 +214,7 @@ Table FullCaseTable(const Replay& replay) {
         row.push_back({BriefRatioOf(verdict->host)});
         row.push_back(VerdictCell(verdict->host));
       }
-      AddFigures(figures, row);
+      AddFigures(figures, false, row);
       table.rows.push_back(std::move(row));
     }
   }
@@ -221,7 +230,7 @@ Table ContrastTable(const Replay& replay, const Contrast& contrast) {
                           {b, true},
                           {"speedup"},
                           {"verdict"},
-                          {b + " GB/s", true},
+                          {b + " rate", true},
                           {b + " of roofline", true},
                           {b + " max error", true}}};
   for (const CaseVerdict& verdict : contrast.cases) {
@@ -232,7 +241,7 @@ Table ContrastTable(const Replay& replay, const Contrast& contrast) {
                DeviceCell(figures),
                {RatioOf(verdict.device)},
                {std::string(NameOf(verdict.device.verdict))}};
-    AddFigures(figures, row);
+    AddFigures(figures, true, row);
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -259,13 +268,13 @@ Table FiguresTable(const Replay& replay, const std::string& variant) {
                           {"dtype"},
                           {"device", true},
                           {"host", true},
-                          {"GB/s", true},
+                          {"rate", true},
                           {"roofline", true},
                           {"max error", true}}};
   for (const ManifestCase& c : replay.manifest.cases) {
     const Figures* figures = FindFigures(replay.run, c.name, variant);
     Row row = {NameCell(c.name), {c.dtype}, DeviceCell(figures), HostCell(figures)};
-    AddFigures(figures, row);
+    AddFigures(figures, true, row);
     table.rows.push_back(std::move(row));
   }
   return table;

@@ -24,11 +24,11 @@ Table SummaryTable(const Replay& replay);
 Table CompactCaseTable(const Replay& replay);
 
 // A heading per case, then a row per variant: device time, ratio with interval and verdict; host time, ratio
-// and verdict; GB/s, share of the roofline, largest error.
+// and verdict; rate, share of the roofline, largest error.
 Table FullCaseTable(const Replay& replay);
 
 // One row per case of one contrast: device times of both, ratio with interval, verdict, and the variant's
-// GB/s, share of the roofline and largest error.
+// rate, share of the roofline and largest error.
 Table ContrastTable(const Replay& replay, const Contrast& contrast);
 
 // The same cases by host time.

@@ -113,7 +113,8 @@ TEST_P(SoftmaxVariantPromises, AnyNumberOfThreadsGivesTheSameBits) {
   }
 }
 
-// Threads may decide how prefill is cut into blocks. 260 rows are one block or several with a last one of 4 rows.
+// Threads may decide how prefill is cut into blocks. 260 rows are one block or several with a last one of 4
+// rows.
 TEST_P(SoftmaxVariantPromises, BlocksOfAnySizeGiveTheSameBits) {
   if (!Promises(kThreadInvariant)) GTEST_SKIP() << "not promised";
   ProblemSpec spec;

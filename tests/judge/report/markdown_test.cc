@@ -44,11 +44,11 @@ constexpr const char* kGolden = R"golden(### sample-suite
 
 Device time:
 
-| case | dtype | A | B | speedup | verdict | B GB/s | B of roofline | B max error |
+| case | dtype | A | B | speedup | verdict | B rate | B of roofline | B max error |
 |---|---|---:|---:|---|---|---:|---:|---:|
-| `b1_s128_bf16_decode` | bf16 | 10.0 µs | 8.00 µs | 1.25× [1.23, 1.27] | WIN | 15.0 | 93.8% | 3.1e-05 |
-| `b1_s512_bf16_decode` | bf16 | 900 µs | 1.00 ms | 0.900× [0.890, 0.910] | LOSS | 0.120 | 0.8% | 3.1e-05 |
-| `b4_s512_bf16_decode` | bf16 | 40.4 µs | 40.0 µs | 1.01× [0.98, 1.04] | INCONCLUSIVE | 3.00 | 18.8% | 3.1e-05 |
+| `b1_s128_bf16_decode` | bf16 | 10.0 µs | 8.00 µs | 1.25× [1.23, 1.27] | WIN | 15.0 GB/s | 93.8% | 3.1e-05 |
+| `b1_s512_bf16_decode` | bf16 | 900 µs | 1.00 ms | 0.900× [0.890, 0.910] | LOSS | 0.120 GB/s | 0.8% | 3.1e-05 |
+| `b4_s512_bf16_decode` | bf16 | 40.4 µs | 40.0 µs | 1.01× [0.98, 1.04] | INCONCLUSIVE | 3.00 GB/s | 18.8% | 3.1e-05 |
 
 Host time (call to return):
 

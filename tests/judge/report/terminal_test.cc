@@ -45,14 +45,14 @@ Which one?  Undecided.
           Why: one case has no verdict.
           Next: Settle it first.
 
-        device  against A                       host  against A         GB/s  roofline  max error
-  b1_s128_bf16_decode  (bound 7.50 µs, memory)
+        device  against A                       host  against A         rate  roofline  max error
+  b1_s128_bf16_decode  (bound 7.50 µs, memory; rate in GB/s)
     A  10.0 µs                               12.0 µs                    12.0     75.0%    3.1e-05
     B  8.00 µs  1.25× [1.23, 1.27]     WIN   10.0 µs  1.00×      TIE    15.0     93.8%    3.1e-05
-  b1_s512_bf16_decode  (bound 7.50 µs, memory)
+  b1_s512_bf16_decode  (bound 7.50 µs, memory; rate in GB/s)
     A   900 µs                                902 µs                   0.133      0.8%    3.1e-05
     B  1.00 ms  0.900× [0.890, 0.910]  LOSS  1.00 ms  0.920×     LOSS  0.120      0.8%    3.1e-05
-  b4_s512_bf16_decode  (bound 7.50 µs, memory)
+  b4_s512_bf16_decode  (bound 7.50 µs, memory; rate in GB/s)
     A  40.4 µs                               42.4 µs                    2.97     18.6%    3.1e-05
     B  40.0 µs  1.01× [0.98, 1.04]     ?     42.0 µs  1.01×      ?      3.00     18.8%    3.1e-05
 

@@ -2,11 +2,9 @@
 //
 // Two shapes of the same mathematics:
 //   few rows:  scores [row][key]. K and V are read where they lie, widened in registers, and each element is
-//   used
-//              for every row at once. Right when memory is the limit (decode).
+//              used for every row at once. Right when memory is the limit (decode).
 //   many rows: scores [key][row]. K and V tiles are widened to f32 once and multiplied by a register-blocked
-//   GEMM.
-//              With rows in the vector lanes neither K nor the scores are ever transposed. Right when
+//              GEMM. With rows in the vector lanes neither K nor the scores are ever transposed. Right when
 //              arithmetic is the limit (prefill).
 #pragma once
 

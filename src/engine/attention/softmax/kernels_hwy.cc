@@ -35,7 +35,6 @@ HWY_INLINE int64_t Least(int64_t a, int64_t b) { return a < b ? a : b; }
 HWY_INLINE int64_t PadToChunk(int64_t dim) { return (dim + kChunk - 1) / kChunk * kChunk; }
 
 // --- element types
-// -----------------------------------------------------------------------------------------------
 
 struct F32 {
   using Raw = float;
@@ -85,7 +84,6 @@ HWY_INLINE void LoadTail(const typename T::Raw* p, int64_t count, VF& a, VF& b) 
 }
 
 // --- elementary functions
-// ----------------------------------------------------------------------------------------
 
 // exp(x) for x <= 88; 0 below -87; within 2 ulp. x * log2(e) = n + f with |f| <= 1/2; 2^f by a minimax
 // polynomial of degree 5 that is exact at 0; 2^n by adding n to the exponent. Adding 1.5 * 2^23 rounds to the
@@ -128,7 +126,6 @@ HWY_INLINE VF Tanh(VF x) {
 }
 
 // --- few rows: q.k
-// -----------------------------------------------------------------------------------------------
 
 // The 128-bit blocks of v added up.
 template <class D>
@@ -300,7 +297,6 @@ void Qk(DType dtype, const KeyRun& k, const float* q, int64_t rows, int64_t q_ld
 }
 
 // --- few rows: p.v
-// -----------------------------------------------------------------------------------------------
 
 // acc[kRows][dim] += p[kRows][kKeys] * v[kKeys][dim].
 template <class T, int kRows, int kKeys>
@@ -384,7 +380,6 @@ void Pv(DType dtype, const KeyRun& v, const float* p, int64_t rows, int64_t p_ld
 }
 
 // --- few rows: packing, softmax, storing
-// -------------------------------------------------------------------------
 
 template <class T>
 HWY_INLINE void PackRowOf(const void* row, int64_t dim, float* out) {
@@ -557,7 +552,6 @@ void StoreRow(const float* row, DType dtype, int64_t dim, float factor, DType ou
 }
 
 // --- many rows
-// ---------------------------------------------------------------------------------------------------
 
 template <class T>
 HWY_INLINE VF LoadNatural(const typename T::Raw* p, int64_t count) {

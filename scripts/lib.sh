@@ -54,17 +54,17 @@ install_packages() {
     apt-get -qy -o Dpkg::Use-Pty=0 --no-install-recommends install "${missing[@]}"
 }
 
-# build PRESET: configures build/PRESET and builds it with as many jobs as there are CPUs.
+# build PRESET TARGET...: configures build/PRESET and builds these targets, or all, with as many jobs as there are CPUs.
 build() {
-  local options=()
+  local preset=$1 options=(); shift
   if command -v ccache >/dev/null; then
     options=(-D CMAKE_CXX_COMPILER_LAUNCHER=ccache)
     export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1  # a clone elsewhere finds the same objects
   fi
-  say "configure: cmake --preset $1"
-  quietly "configure-$1" cmake -S "$root" --preset "$1" "${options[@]}"
-  say "build: cmake --build --preset $1"
-  (cd "$root" && quietly "build-$1" cmake --build --preset "$1" -j "$(nproc)")
+  say "configure: cmake --preset $preset"
+  quietly "configure-$preset" cmake -S "$root" --preset "$preset" "${options[@]}"
+  say "build: cmake --build --preset $preset${*:+ --target $*}"
+  (cd "$root" && quietly "build-$preset" cmake --build --preset "$preset" -j "$(nproc)" ${*:+--target "$@"})
 }
 
 # run_tests PRESET OPTION-OF-CTEST...: prints what fails and the summary, not the tests that pass or are skipped.

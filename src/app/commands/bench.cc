@@ -17,6 +17,7 @@
 #include "app/commands/console.h"
 #include "app/commands/launch.h"
 #include "app/commands/report.h"
+#include "app/commands/suite_source.h"
 #include "app/subjects/kernel_library.h"
 #include "app/subjects/softmax.h"
 #include "base/suggest.h"
@@ -135,6 +136,12 @@ bool TakeLock(sys::MachineLock& lock, const BenchOptions& options) {
   return lock.LockWithin(kForEver, purpose, Stopped);
 }
 
+// --budget, else the suite's own, which gives way to --launches.
+double BudgetOf(const BenchOptions& options, const judge::RunSetup& setup) {
+  if (!options.budget.empty()) return judge::ParseDuration(options.budget, "--budget");
+  return options.launches > 0 ? 0 : setup.budget_s;
+}
+
 class Bench {
  public:
   Bench(const BenchOptions& options, const CommandContext& context)
@@ -142,8 +149,9 @@ class Bench {
         context_(context),
         fail_on_(ParseFailOn(options.fail_on)),
         delta_(judge::ParseShare(options.delta, "--delta")),
-        budget_s_(options.budget.empty() ? 0 : judge::ParseDuration(options.budget)),
-        setup_(judge::MakeSetup(judge::LoadSuite(options.suite), options.selection, subject_)) {
+        source_(OpenSuite(options.suite)),
+        setup_(judge::MakeSetup(source_.suite, options.selection, subject_)),
+        budget_s_(BudgetOf(options, setup_)) {
     if (options.resume && options.out.empty()) {
       throw Error(ErrorCode::kInvalidArgument, "--resume",
                   "needs --out DIR, the directory of the run to go on with");
@@ -161,6 +169,7 @@ class Bench {
                              first.variant, first.reason));
       return kCannotRun;
     }
+    if (!OwnTensorsHold(source_, setup_.variants, context_.Threads())) return kGateFailed;
     std::signal(SIGINT, AskToStop);
     std::signal(SIGTERM, AskToStop);
     sys::MachineLock lock;
@@ -282,9 +291,10 @@ class Bench {
   const CommandContext& context_;
   FailOn fail_on_;
   double delta_;
-  double budget_s_;
   SoftmaxSubject subject_;
+  SuiteSource source_;
   judge::RunSetup setup_;
+  double budget_s_;
   judge::EnvironmentLimits limits_;
   double rerun_wait_s_ = kFitWait;
   std::filesystem::path directory_;
@@ -346,7 +356,8 @@ void AddBench(CLI::App& app, CommandContext& context) {
   const auto options = std::make_shared<BenchOptions>();
   CLI::App* bench =
       app.add_subcommand("bench", "Prove variants right, time them against each other, and decide");
-  bench->add_option("SUITE", options->suite, "Name of a built-in suite, or a TOML file")->required();
+  bench->add_option("SUITE", options->suite, "Name of a built-in suite, a TOML file, or a case file")
+      ->required();
   bench
       ->add_option(
           "--variants", options->selection.variants,
@@ -365,7 +376,10 @@ void AddBench(CLI::App& app, CommandContext& context) {
                    "Fresh processes for each case (default: 12, or what many cases need to be decided)")
       ->type_name("J")
       ->check(CLI::Range(1, 1000));
-  bench->add_option("--budget", options->budget, "Shorten the run to about this time: 300, 90s, 5m, 1h30m")
+  bench
+      ->add_option(
+          "--budget", options->budget,
+          "Shorten the run to about this time: 300, 90s, 5m, 1h30m (default: the suite's, else none)")
       ->type_name("TIME");
   bench->add_option("--delta", options->delta, "Smallest difference that matters (default: 1%)")
       ->type_name("SHARE");

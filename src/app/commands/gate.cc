@@ -8,17 +8,16 @@
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <regex>
 #include <string>
 #include <vector>
 
 #include "app/commands/command.h"
 #include "app/commands/console.h"
+#include "app/commands/suite_source.h"
 #include "app/subjects/softmax.h"
-#include "judge/bench/suite.h"
+#include "judge/bench/setup.h"
 #include "judge/report/numbers.h"
 #include "judge/report/text.h"
-#include "pagoda/status.h"
 
 namespace pagoda::app {
 namespace {
@@ -27,65 +26,26 @@ using nlohmann::json;
 
 struct GateOptions {
   std::string suite;
-  std::vector<std::string> variants;
-  std::string only;
+  judge::Selection selection;
   bool json = false;
-};
-
-struct Skipped {
-  std::string case_name, variant, reason;
 };
 
 struct GateReport {
   std::vector<judge::GateResult> results;
-  std::vector<Skipped> skipped;
+  std::vector<judge::Unsupported> skipped;
 };
 
-std::vector<judge::CaseSpec> SelectCases(const judge::Suite& suite, const std::string& only) {
-  if (only.empty()) return suite.cases;
-  std::regex pattern;
-  try {
-    pattern = std::regex(only);
-  } catch (const std::regex_error& error) {
-    throw Error(ErrorCode::kInvalidArgument, "--only",
-                fmt::format("\"{}\" is not a regular expression: {}", only, error.what()));
-  }
-  std::vector<judge::CaseSpec> cases;
-  std::copy_if(suite.cases.begin(), suite.cases.end(), std::back_inserter(cases),
-               [&](const judge::CaseSpec& spec) { return std::regex_search(spec.name, pattern); });
-  if (cases.empty()) {
-    throw Error(
-        ErrorCode::kInvalidArgument, "--only",
-        fmt::format("\"{}\" matches none of the {} cases of {}", only, suite.cases.size(), suite.name));
-  }
-  return cases;
-}
-
-std::vector<std::string> SelectVariants(const GateOptions& options, const judge::Suite& suite,
-                                        const judge::Subject& subject) {
-  const std::vector<std::string>& asked = options.variants.empty() ? suite.variants : options.variants;
-  if (asked.empty() || asked == std::vector<std::string>{"all"}) return subject.Variants();
-  for (const std::string& name : asked) FindVariant(SoftmaxVariants(), name);
-  return asked;
-}
-
-GateReport RunAll(const GateOptions& options, const CommandContext& context) {
-  const judge::Suite suite = judge::LoadSuite(options.suite);
-  SoftmaxSubject subject;
-  const std::vector<std::string> variants = SelectVariants(options, suite, subject);
-  const std::vector<judge::CaseSpec> cases = SelectCases(suite, options.only);
-  GateReport report;
-  Progress progress("gate", cases.size() * judge::kGateSeeds.size() * variants.size(), context.quiet);
-  for (const judge::CaseSpec& spec : cases) {
-    for (const std::string& variant : variants) {
-      if (const auto why = subject.WhyNot(spec, variant))
-        report.skipped.push_back({spec.name, variant, *why});
-    }
+GateReport RunAll(const judge::RunSetup& setup, SoftmaxSubject& subject, const CommandContext& context) {
+  GateReport report{.results = {}, .skipped = setup.unsupported};
+  const std::vector<judge::GateCase> cases = setup.GateCases();
+  size_t runs = 0;
+  for (const judge::GateCase& c : cases) runs += c.variants.size() * judge::kGateSeeds.size();
+  Progress progress("gate", runs, context.quiet);
+  for (const judge::GateCase& c : cases) {
     for (const uint64_t seed : judge::kGateSeeds) {
-      for (const std::string& variant : variants) {
-        progress.Step(fmt::format("{} {}", spec.name, variant));
-        if (subject.WhyNot(spec, variant)) continue;
-        report.results.push_back(subject.Gate(spec, variant, seed, context.Threads()));
+      for (const std::string& variant : c.variants) {
+        progress.Step(fmt::format("{} {}", c.spec.name, variant));
+        report.results.push_back(subject.Gate(c.spec, variant, seed, context.Threads()));
       }
     }
   }
@@ -106,7 +66,7 @@ void PrintJson(const GateOptions& options, const GateReport& report) {
                     {"fault", r.fault}});
   }
   json skipped = json::array();
-  for (const Skipped& s : report.skipped) {
+  for (const judge::Unsupported& s : report.skipped) {
     skipped.push_back({{"case", s.case_name}, {"variant", s.variant}, {"reason", s.reason}});
   }
   fmt::print("{}\n", json({{"schema", 1},
@@ -154,12 +114,16 @@ void PrintTable(const GateReport& report, bool verbose) {
   for (const judge::GateResult& r : report.results) {
     if (!r.passed) fmt::print("{} {} seed {}: {}\n", r.case_name, r.variant, r.seed, judge::OneLine(r.fault));
   }
-  for (const Skipped& s : report.skipped)
+  for (const judge::Unsupported& s : report.skipped)
     fmt::print("not run: {} {}: {}\n", s.case_name, s.variant, s.reason);
 }
 
 int RunGateCommand(const GateOptions& options, const CommandContext& context) {
-  const GateReport report = RunAll(options, context);
+  SoftmaxSubject subject;
+  const SuiteSource source = OpenSuite(options.suite);
+  const judge::RunSetup setup = judge::MakeSetup(source.suite, options.selection, subject);
+  if (!OwnTensorsHold(source, setup.variants, context.Threads())) return kGateFailed;
+  const GateReport report = RunAll(setup, subject, context);
   const auto passed = std::count_if(report.results.begin(), report.results.end(),
                                     [](const judge::GateResult& r) { return r.passed; });
   const auto total = std::ssize(report.results);
@@ -179,12 +143,13 @@ int RunGateCommand(const GateOptions& options, const CommandContext& context) {
 void AddGate(CLI::App& app, CommandContext& context) {
   const auto options = std::make_shared<GateOptions>();
   CLI::App* gate = app.add_subcommand("gate", "Prove variants correct on a suite; times nothing");
-  gate->add_option("SUITE", options->suite, "Name of a built-in suite, or a TOML file")->required();
-  gate->add_option("--variants", options->variants,
+  gate->add_option("SUITE", options->suite, "Name of a built-in suite, a TOML file, or a case file")
+      ->required();
+  gate->add_option("--variants", options->selection.variants,
                    "Variants, comma-separated (default: the suite's, else all)")
       ->delimiter(',')
       ->type_name("A,B,...");
-  gate->add_option("--only", options->only, "Cases whose name this regular expression finds")
+  gate->add_option("--only", options->selection.only, "Cases whose name this regular expression finds")
       ->type_name("REGEX");
   gate->add_flag("--json", options->json, "One JSON object instead of a table");
   gate->footer(

@@ -126,7 +126,7 @@ TensorView CaseFile::Require(std::string_view name, std::initializer_list<DType>
 
 void CaseFile::ReadCache() {
   const DType dtype = call_.q.dtype;
-  if (file_.Find("kv_cache") != nullptr) {
+  if (combined()) {
     for (const std::string_view other : {"k_cache", "v_cache"}) {
       if (file_.Find(other) != nullptr) Refuse(other, "and kv_cache are both given; a cache has one form");
     }
@@ -139,7 +139,7 @@ void CaseFile::ReadCache() {
     const TensorView v = Require("v_cache", {dtype});
     call_.kv = PagedKvView::Split(k, v, metadata_.layout);
   }
-  const std::string_view k_name = file_.Find("kv_cache") != nullptr ? "kv_cache" : "k_cache";
+  const std::string_view k_name = combined() ? "kv_cache" : "k_cache";
   if (call_.kv.head_dim != call_.q.shape[2]) {
     Refuse(fmt::format("{}.shape", k_name),
            fmt::format("has head dim {}, but q.shape = {} has {}", call_.kv.head_dim, ShapeOf(call_.q),

@@ -32,6 +32,8 @@ class CaseFile {
   const SoftmaxBatch& batch() const { return batch_; }
   const SoftmaxCall& call() const { return call_; }
   bool return_lse() const { return metadata_.return_lse; }
+  KvLayout layout() const { return metadata_.layout; }
+  bool combined() const { return file_.Find("kv_cache") != nullptr; }
   const std::optional<Golden>& golden() const { return golden_; }
 
   // Writes the same file with expected_o and expected_lse (f64) from the oracle in place of what it has. A

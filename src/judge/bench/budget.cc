@@ -92,34 +92,35 @@ Schedule FitBudget(std::span<const LaunchCost> cases, int launches, int least_la
   return schedule;
 }
 
-double ParseDuration(std::string_view text) {
-  const auto fail = [&] {
-    throw Error(ErrorCode::kInvalidArgument, "--budget",
-                fmt::format("= \"{}\" is not a duration; write it as 300, 90s, 5m or 1h30m", text));
-  };
+std::optional<double> DurationOf(std::string_view text) {
   double sum = 0;
   double last_unit = 1e18;
-  std::string_view rest = text;
-  if (rest.empty()) fail();
-  while (!rest.empty()) {
+  if (text.empty()) return std::nullopt;
+  while (!text.empty()) {
     double value = 0;
     const auto [end, error] =
-        std::from_chars(rest.data(), rest.data() + rest.size(), value, std::chars_format::fixed);
-    if (error != std::errc() || !std::isfinite(value) || value < 0) fail();
-    rest.remove_prefix(end - rest.data());
+        std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
+    if (error != std::errc() || !std::isfinite(value) || value < 0) return std::nullopt;
+    text.remove_prefix(end - text.data());
     double unit = 1;
-    if (!rest.empty()) {
-      unit = rest[0] == 'h' ? 3600 : rest[0] == 'm' ? 60 : rest[0] == 's' ? 1 : 0;
-      rest.remove_prefix(1);
+    if (!text.empty()) {
+      unit = text[0] == 'h' ? 3600 : text[0] == 'm' ? 60 : text[0] == 's' ? 1 : 0;
+      text.remove_prefix(1);
     } else if (last_unit < 1e18) {
-      fail();  // "1h30": minutes or seconds?
+      return std::nullopt;  // "1h30": minutes or seconds?
     }
-    if (unit == 0 || unit >= last_unit) fail();
+    if (unit == 0 || unit >= last_unit) return std::nullopt;
     last_unit = unit;
     sum += value * unit;
   }
-  if (sum <= 0 || sum > 1e7) fail();
+  if (sum <= 0 || sum > 1e7) return std::nullopt;
   return sum;
+}
+
+double ParseDuration(std::string_view text, std::string_view option) {
+  if (const auto seconds = DurationOf(text)) return *seconds;
+  throw Error(ErrorCode::kInvalidArgument, option,
+              fmt::format("= \"{}\" is not a duration; write it as 300, 90s, 5m or 1h30m", text));
 }
 
 double ParseShare(std::string_view text, std::string_view option) {

@@ -1,8 +1,10 @@
 // How long a run takes, and what to shorten so that it fits a budget.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "judge/bench/launch_plan.h"
@@ -45,8 +47,10 @@ struct Schedule {
 Schedule FitBudget(std::span<const LaunchCost> cases, int launches, int least_launches,
                    const ProtocolOptions& options, double budget_s);
 
-// "5m", "90s", "1h30m", "300" to seconds. Throws Error(--budget).
-double ParseDuration(std::string_view text);
+// "5m", "90s", "1h30m", "300" to seconds; nothing where it is none.
+std::optional<double> DurationOf(std::string_view text);
+// The same; throws Error(option).
+double ParseDuration(std::string_view text, std::string_view option);
 // "1%" or "0.01" to 0.01; above 0 and below 1. Throws Error(option).
 double ParseShare(std::string_view text, std::string_view option);
 // "3 m 41 s", "41 s", "2 h 5 m".

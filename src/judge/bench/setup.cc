@@ -129,6 +129,7 @@ RunSetup MakeSetup(const Suite& suite, const Selection& selection, const Subject
   RunSetup setup;
   setup.suite = suite.name;
   setup.about = suite.about;
+  setup.budget_s = suite.budget_s;
   setup.cases = CasesOf(suite, selection);
   setup.variants = VariantsOf(suite, selection, subject);
   setup.baseline = BaselineOf(suite, selection, setup.variants);

@@ -28,6 +28,7 @@ struct RunSetup {
   std::vector<std::string> variants;  // in the order asked for
   std::string baseline;
   std::vector<Unsupported> unsupported;
+  double budget_s = 0;  // the suite's own; 0: no limit
 
   bool Supports(std::string_view case_name, std::string_view variant) const;
   // Pairs of a case and a variant besides the baseline, for the adjustment of p-values.

@@ -43,6 +43,7 @@ struct Suite {
   std::vector<CaseSpec> cases;
   std::vector<std::string> variants;  // default variants; empty: all
   std::string baseline;               // empty: the first variant
+  double budget_s = 0;                // what a run may take unless told otherwise; 0: no limit
 };
 
 // The name that a spec's fields give by the grammar above.

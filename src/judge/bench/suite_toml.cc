@@ -13,6 +13,7 @@
 
 #include "base/io/toml.h"
 #include "base/suggest.h"
+#include "judge/bench/budget.h"
 #include "judge/bench/case_name.h"
 #include "pagoda/status.h"
 
@@ -282,7 +283,7 @@ void RefuseUnknownCaseKeys(const TomlTable& table) {
 }
 
 Suite SuiteOf(const TomlTable& root) {
-  root.RefuseUnknownKeys({"name", "about", "variants", "baseline", "defaults", "case"});
+  root.RefuseUnknownKeys({"name", "about", "variants", "baseline", "budget", "defaults", "case"});
   Suite suite;
   suite.name = root.String("name");
   RequireName(root, suite.name);
@@ -298,6 +299,16 @@ Suite SuiteOf(const TomlTable& root) {
   if (root.Has("baseline") && !suite.variants.empty() && !seen.contains(suite.baseline)) {
     throw root.Wrong("baseline", fmt::format("= \"{}\" is none of the variants{}", suite.baseline,
                                              DidYouMean(suite.baseline, suite.variants)));
+  }
+  if (root.Has("budget")) {
+    const std::string text = root.String("budget");
+    const std::optional<double> budget = DurationOf(text);
+    if (!budget) {
+      throw root.Wrong(
+          "budget",
+          fmt::format("= \"{}\" is not a duration; write it as \"90s\", \"5m\" or \"1h30m\"", text));
+    }
+    suite.budget_s = *budget;
   }
   const std::optional<TomlTable> defaults = root.FindTable("defaults");
   if (defaults) {

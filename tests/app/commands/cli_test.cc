@@ -51,9 +51,11 @@ TEST(Cli, WrongUsageIsCode2WithTheMend) {
       {{"list", "suites", "more"}, "`pagoda list suites` takes no argument \"more\""},
       {{"list", "suites", "--threads", "0"}, "--threads"},
       {{"list", "cases", "smke"}, "smoke"},
-      {{"gate", "smoke", "--only", "("}, "--only \"(\" is not a regular expression"},
-      {{"gate", "smoke", "--only", "nothing"}, "--only \"nothing\" matches none of the 4 cases of smoke"},
-      {{"gate", "smoke", "--variants", "gather,highperf"}, "\"highperf\" does not exist"},
+      {{"gate", "smoke", "--only", "("}, "--only = \"(\" is not a regular expression"},
+      {{"gate", "smoke", "--only", "nothing"}, "--only = \"nothing\" finds none of the 4 cases of smoke"},
+      {{"gate", "smoke", "--variants", "gather,highperf"}, "--variants \"highperf\" is none of gather, "},
+      {{"gate", Case("batch_of_none_no_pages")}, "q_indptr holds no query row"},
+      {{"bench", "no-such.safetensors"}, "no-such.safetensors"},
   };
   for (const WrongUsage& wrong : wrongs) {
     const sys::ProcessResult r = Pagoda(wrong.arguments);
@@ -190,6 +192,32 @@ TEST(Cli, TheGateOfTheSmokeSuitePasses) {
   EXPECT_EQ(report.at("total"), 4 * 5 * 3);
   EXPECT_EQ(report.at("passed"), report.at("total"));
   EXPECT_TRUE(report.at("skipped").empty());
+}
+
+TEST(Cli, TheGateTakesTheProblemOfACaseFile) {
+  const sys::ProcessResult r = Pagoda({"gate", Case("mod_softcap_alibi_window"), "--json"});
+  EXPECT_EQ(r.exit_code, 0) << r.err;
+  const nlohmann::json report = io::ParseJson(r.out, "gate");
+  EXPECT_EQ(report.at("total"), 1 * 5 * 3);
+  EXPECT_EQ(report.at("passed"), report.at("total"));
+}
+
+TEST(Cli, AWrongExpectationInACaseFileFailsTheGateAndKeepsItFromTheBench) {
+  const io::SafetensorsFile good = io::SafetensorsFile::Open(Case("dims_d1_f32"));
+  std::vector<io::SafetensorsTensor> tensors(good.tensors().begin(), good.tensors().end());
+  std::vector<std::byte> ones;
+  for (io::SafetensorsTensor& t : tensors) {
+    if (t.name != "expected_o") continue;
+    ones.assign(t.bytes.size(), std::byte{0x3f});
+    t.bytes = ones;
+  }
+  const std::string wrong = testing::TempDir() + "/wrong_expectation.safetensors";
+  io::WriteSafetensors(wrong, tensors, good.metadata());
+  for (const std::string command : {"gate", "bench"}) {
+    const sys::ProcessResult r = Pagoda({command, wrong});
+    EXPECT_EQ(r.exit_code, 3) << command;
+    EXPECT_TRUE(Holds(r.err, "wrong_expectation: gather against the file's expectation: ")) << r.err;
+  }
 }
 
 TEST(Cli, TheGateNeedsTheKernelLibrary) {

@@ -94,13 +94,13 @@ Traffic SpmdFormula(const ProblemSpec& spec, int /*threads*/) {
 }
 
 // Reads each seen key once per block. A sequence of up to 256 rows is one block, cut into key ranges of a
-// 16th, in steps of 64 from 64 to 512, times head parts until there are two items a thread; cut blocks are
+// 16th, in steps of 128 from 128 to 512, times head parts until there are two items a thread; cut blocks are
 // combined head by head. Longer ones are cut into blocks of 512, 256 or 128 rows, the largest that make four
 // items a thread.
 Traffic HighperfFormula(const ProblemSpec& spec, int threads) {
   Traffic t;
   const auto step_of = [](int64_t keys) {
-    return std::clamp<int64_t>(RoundUp(Quotient(keys, 16), 64), 64, 512);
+    return std::clamp<int64_t>(RoundUp(Quotient(keys, 16), 128), 128, 512);
   };
   const int64_t group = spec.q_heads / spec.kv_heads;
   const int64_t queries = std::max<int64_t>(1, 256 / group);

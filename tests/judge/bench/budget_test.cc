@@ -98,18 +98,18 @@ TEST(Budget, TheRooflineEstimateGrowsWithTheCase) {
 }
 
 TEST(ParseDuration, ReadsWhatPeopleWrite) {
-  EXPECT_EQ(ParseDuration("300"), 300);
-  EXPECT_EQ(ParseDuration("90s"), 90);
-  EXPECT_EQ(ParseDuration("5m"), 300);
-  EXPECT_EQ(ParseDuration("1.5h"), 5400);
-  EXPECT_EQ(ParseDuration("1h30m"), 5400);
-  EXPECT_EQ(ParseDuration("1h1m1s"), 3661);
+  EXPECT_EQ(ParseDuration("300", "--budget"), 300);
+  EXPECT_EQ(ParseDuration("90s", "--budget"), 90);
+  EXPECT_EQ(ParseDuration("5m", "--budget"), 300);
+  EXPECT_EQ(ParseDuration("1.5h", "--budget"), 5400);
+  EXPECT_EQ(ParseDuration("1h30m", "--budget"), 5400);
+  EXPECT_EQ(ParseDuration("1h1m1s", "--budget"), 3661);
 }
 
 TEST(ParseDuration, RefusesTheRest) {
   for (const char* text :
        {"", "m", "5x", "-5m", "5m5", "5m1h", "1h30", "nan", "inf", "0", "5 m", "1e9", "99999999h"}) {
-    EXPECT_THROW(ParseDuration(text), Error) << text;
+    EXPECT_THROW(ParseDuration(text, "--budget"), Error) << text;
   }
 }
 

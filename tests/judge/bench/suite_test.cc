@@ -1,5 +1,6 @@
 #include "judge/bench/suite.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -41,7 +42,7 @@ std::string WithLine(const std::string& line) {
 }
 
 TEST(BuiltinSuites, ComeInTheirOrder) {
-  EXPECT_THAT(SuiteNames(), ElementsAre("seed-paged-attention", "llm", "smoke"));
+  EXPECT_THAT(SuiteNames(), ElementsAre("seed-paged-attention", "llm", "page-sizes", "smoke"));
   for (const std::string& name : SuiteNames()) EXPECT_EQ(LoadSuite(name).name, name);
 }
 
@@ -115,6 +116,19 @@ TEST(LoadSuite, ReadsAFileByPathAndNamesItInErrors) {
   std::remove(path.c_str());
   EXPECT_THROW(LoadSuite(path), Error);
   EXPECT_THROW(LoadSuite(testing::TempDir()), Error);
+}
+
+TEST(ParseSuite, ABudgetIsADuration) {
+  EXPECT_EQ(ParseSuite(WithLine(""), "s.toml").budget_s, 0);
+  EXPECT_EQ(ParseSuite("budget = \"1m30s\"\n" + WithLine(""), "s.toml").budget_s, 90);
+  for (const char* wrong : {"\"soon\"", "\"\"", "90"}) {
+    try {
+      ParseSuite(fmt::format("budget = {}\n", wrong) + WithLine(""), "s.toml");
+      FAIL() << wrong;
+    } catch (const Error& e) {
+      EXPECT_THAT(e.what(), StartsWith("s.toml:1:10: budget ")) << wrong;
+    }
+  }
 }
 
 TEST(ParseSuite, ReadsEveryKeyOfACase) {

@@ -56,7 +56,7 @@ struct HighperfPlan : SoftmaxPlanImpl {
 // nor the number of threads changes a bit of the result.
 int64_t SplitKeys(int64_t keys) {
   const int64_t even = (keys + kTargetSplits - 1) / kTargetSplits;
-  return std::clamp<int64_t>((even + 63) / 64 * 64, 64, 512);
+  return std::clamp<int64_t>((even + 127) / 128 * 128, 128, 512);
 }
 
 int64_t FewRowsTile(const NormalBatch& batch) {

@@ -215,26 +215,28 @@ void RowWork::Attend(KeyRange keys, KeyRange next, bool ask_ahead) {
 }
 
 // A few rows at a time, so that their scores stay in L1 from step to step; K and V are widened once for all.
-void RowWork::AttendMany(KeyRange keys, KeyRange next, bool ask_ahead) {
-  const bool edge = SetWindows(keys);
-  const RowRange seeing = SeeingRows(keys);
+// Where a mask cuts a tile off, each of these parts stops at the last key that it sees.
+void RowWork::AttendMany(KeyRange tile, KeyRange next, bool ask_ahead) {
+  const bool edge = SetWindows(tile);
+  const RowRange seeing = SeeingRows(tile);
   const int64_t ld = std::min(RoundUp(rows_, layout_->lanes_), kScoreRows);
   const int64_t parts = (seeing.end - seeing.begin + kScoreRows - 1) / kScoreRows;
   for (int64_t h = 0; h < block_.heads; ++h) {
     const bool last = h + 1 == block_.heads;
-    const KeyRange ahead = !ask_ahead ? KeyRange{} : last ? next : keys;
+    const KeyRange ahead = !ask_ahead ? KeyRange{} : last ? next : tile;
     const int64_t ahead_head = last ? 0 : h + 1;
     const int64_t share = parts == 0 ? 0 : (ahead.end - ahead.begin + parts - 1) / parts;
-    WidenKeys(keys, h);
+    WidenKeys(tile, h);
     for (int64_t part = 0; part < parts; ++part) {
       const int64_t row = seeing.begin + part * kScoreRows;
       const RowRange rows{row, std::min(row + kScoreRows, seeing.end)};
+      const int64_t keys = std::min(tile.end, sights_[rows.end - 1].end) - tile.begin;
       const int64_t ask = ahead.begin + part * share;
       const KeyRange ask_for{ask, std::min(ask + share, ahead.end)};
       ScoresOfRows(keys, h, rows, scores_, ld, Ahead(ask_for, ahead_head, 1, false));
       WeightsOfRows(keys, h, rows, edge, scores_, ld);
-      if (part == 0) WidenValues(keys, h);
-      ValuesOfRows(keys, h, rows, scores_, ld, Ahead(ask_for, ahead_head, 1, true));
+      if (part == 0) WidenValues(tile, h);
+      ValuesOfRows(tile, keys, h, rows, scores_, ld, Ahead(ask_for, ahead_head, 1, true));
     }
   }
 }
@@ -246,7 +248,7 @@ void RowWork::Scores(KeyRange keys, const ScoreMatrix& scores) {
       const KeyRange tile{key, std::min(key + layout_->tile_keys_, keys.end)};
       const RowRange rows = SeeingRows(tile);
       WidenKeys(tile, h);
-      ScoresOfRows(tile, h, rows,
+      ScoresOfRows(tile.end - tile.begin, h, rows,
                    scores.data + h * scores.head_stride + (key - keys.begin) * scores.ld + rows.begin,
                    scores.ld);
     }
@@ -258,7 +260,8 @@ void RowWork::Weights(KeyRange keys, const ScoreMatrix& scores) {
   const bool edge = SetWindows(keys);
   const RowRange rows = SeeingRows(keys);
   for (int64_t h = 0; h < block_.heads; ++h) {
-    WeightsOfRows(keys, h, rows, edge, scores.data + h * scores.head_stride + rows.begin, scores.ld);
+    WeightsOfRows(keys.end - keys.begin, h, rows, edge, scores.data + h * scores.head_stride + rows.begin,
+                  scores.ld);
   }
 }
 
@@ -269,7 +272,7 @@ void RowWork::Values(KeyRange keys, const ScoreMatrix& weights) {
       const KeyRange tile{key, std::min(key + layout_->tile_keys_, keys.end)};
       const RowRange rows = SeeingRows(tile);
       WidenValues(tile, h);
-      ValuesOfRows(tile, h, rows,
+      ValuesOfRows(tile, tile.end - tile.begin, h, rows,
                    weights.data + h * weights.head_stride + (key - keys.begin) * weights.ld + rows.begin,
                    weights.ld);
     }
@@ -337,38 +340,37 @@ RowWork::RowRange RowWork::SeeingRows(KeyRange keys) const {
   return rows;
 }
 
-void RowWork::WidenKeys(KeyRange keys, int64_t head) const {
-  for (int64_t key = keys.begin; key < keys.end;) {
-    const KeyRun run = RunOf(key, keys.end, head, 1, false);
-    context_->kernels.widen_rows(context_->kv.dtype, run, k_tile_ + (key - keys.begin) * layout_->q_ld_,
+void RowWork::WidenKeys(KeyRange tile, int64_t head) const {
+  for (int64_t key = tile.begin; key < tile.end;) {
+    const KeyRun run = RunOf(key, tile.end, head, 1, false);
+    context_->kernels.widen_rows(context_->kv.dtype, run, k_tile_ + (key - tile.begin) * layout_->q_ld_,
                                  layout_->q_ld_);
     key += run.keys;
   }
 }
 
-void RowWork::WidenValues(KeyRange keys, int64_t head) const {
-  for (int64_t key = keys.begin; key < keys.end;) {
-    const KeyRun run = RunOf(key, keys.end, head, 1, true);
-    context_->kernels.widen_panels(context_->kv.dtype, run, v_tile_, keys.end - keys.begin, key - keys.begin);
+void RowWork::WidenValues(KeyRange tile, int64_t head) const {
+  for (int64_t key = tile.begin; key < tile.end;) {
+    const KeyRun run = RunOf(key, tile.end, head, 1, true);
+    context_->kernels.widen_panels(context_->kv.dtype, run, v_tile_, tile.end - tile.begin, key - tile.begin);
     key += run.keys;
   }
 }
 
-void RowWork::ScoresOfRows(KeyRange keys, int64_t head, RowRange rows, float* scores, int64_t ld,
+void RowWork::ScoresOfRows(int64_t keys, int64_t head, RowRange rows, float* scores, int64_t ld,
                            const Prefetch& ahead) const {
   const int64_t lanes = layout_->lanes_;
   // Panels of q are head_dim deep but q_ld_ apart per row, so that few and many rows need the same room.
   const float* q = q_ + (head * RoundUp(rows_, lanes) + rows.begin) * layout_->q_ld_;
-  context_->kernels.gemm(k_tile_, layout_->q_ld_, 1, q, layout_->q_ld_, keys.end - keys.begin,
+  context_->kernels.gemm(k_tile_, layout_->q_ld_, 1, q, layout_->q_ld_, keys,
                          RoundUp(rows.end - rows.begin, lanes), context_->batch.head_dim, scores, ld, false,
                          ahead);
 }
 
-void RowWork::WeightsOfRows(KeyRange keys, int64_t head, RowRange rows, bool edge, float* scores,
-                            int64_t ld) {
+void RowWork::WeightsOfRows(int64_t keys, int64_t head, RowRange rows, bool edge, float* scores, int64_t ld) {
   const SoftmaxKernels& kernels = context_->kernels;
   const int64_t first = head * rows_ + rows.begin;
-  kernels.softmax_columns(scores, keys.end - keys.begin, rows.end - rows.begin, ld, windows_ + first, edge,
+  kernels.softmax_columns(scores, keys, rows.end - rows.begin, ld, windows_ + first, edge,
                           !context_->call.alibi_slopes.empty(), {context_->batch.softcap}, states_ + first,
                           factors_);
   for (int64_t i = 0; i < rows.end - rows.begin; ++i) {
@@ -376,11 +378,10 @@ void RowWork::WeightsOfRows(KeyRange keys, int64_t head, RowRange rows, bool edg
   }
 }
 
-void RowWork::ValuesOfRows(KeyRange keys, int64_t head, RowRange rows, const float* weights, int64_t ld,
-                           const Prefetch& ahead) {
-  const int64_t n = keys.end - keys.begin;
-  context_->kernels.gemm(weights, 1, ld, v_tile_, n, rows.end - rows.begin, layout_->acc_ld_, n,
-                         Acc(head, rows.begin), layout_->acc_ld_, true, ahead);
+void RowWork::ValuesOfRows(KeyRange tile, int64_t keys, int64_t head, RowRange rows, const float* weights,
+                           int64_t ld, const Prefetch& ahead) {
+  context_->kernels.gemm(weights, 1, ld, v_tile_, tile.end - tile.begin, rows.end - rows.begin,
+                         layout_->acc_ld_, keys, Acc(head, rows.begin), layout_->acc_ld_, true, ahead);
 }
 
 float* RowWork::Acc(int64_t head, int64_t row) const {

@@ -142,17 +142,17 @@ class RowWork {
   void WeightsOfFew(KeyRange keys, const ScoreMatrix& scores);
   void ValuesOfFew(KeyRange keys, const ScoreMatrix& weights, KeyRange ask_for);
 
-  // --- many rows, one head. `keys` are at most a tile, which is widened first; `scores` is that of their
-  // first key and the first of `rows`.
-  void AttendMany(KeyRange keys, KeyRange next, bool ask_ahead);
+  // --- many rows, one head. A tile is widened, then multiplied with some rows: its first `keys` keys, whose
+  // scores begin at `scores` with those of its first key and the first of `rows`.
+  void AttendMany(KeyRange tile, KeyRange next, bool ask_ahead);
   RowRange SeeingRows(KeyRange keys) const;
-  void WidenKeys(KeyRange keys, int64_t head) const;
-  void WidenValues(KeyRange keys, int64_t head) const;
-  void ScoresOfRows(KeyRange keys, int64_t head, RowRange rows, float* scores, int64_t ld,
+  void WidenKeys(KeyRange tile, int64_t head) const;
+  void WidenValues(KeyRange tile, int64_t head) const;
+  void ScoresOfRows(int64_t keys, int64_t head, RowRange rows, float* scores, int64_t ld,
                     const Prefetch& ahead = {}) const;
-  void WeightsOfRows(KeyRange keys, int64_t head, RowRange rows, bool edge, float* scores, int64_t ld);
-  void ValuesOfRows(KeyRange keys, int64_t head, RowRange rows, const float* weights, int64_t ld,
-                    const Prefetch& ahead = {});
+  void WeightsOfRows(int64_t keys, int64_t head, RowRange rows, bool edge, float* scores, int64_t ld);
+  void ValuesOfRows(KeyRange tile, int64_t keys, int64_t head, RowRange rows, const float* weights,
+                    int64_t ld, const Prefetch& ahead = {});
   Prefetch Ahead(KeyRange keys, int64_t head, int64_t heads, bool value) const;
 
   const RowContext* context_;

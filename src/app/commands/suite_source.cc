@@ -1,0 +1,43 @@
+#include "app/commands/suite_source.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+#include "app/commands/console.h"
+#include "app/subjects/attend.h"
+#include "app/subjects/case_suite.h"
+#include "pagoda/status.h"
+
+namespace pagoda::app {
+
+SuiteSource OpenSuite(const std::string& suite) {
+  const std::filesystem::path path = suite;
+  if (path.extension() != ".safetensors") return {judge::LoadSuite(suite), {}};
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) {
+    throw Error(ErrorCode::kInvalidArgument, suite, "does not exist; check the path");
+  }
+  CaseFile file = CaseFile::Open(path);
+  judge::Suite one = SuiteOf(file, path.stem().string());
+  return {std::move(one), std::move(file)};
+}
+
+bool OwnTensorsHold(const SuiteSource& source, const std::vector<std::string>& variants, int threads) {
+  if (!source.file || !source.file->golden()) return true;
+  const std::shared_ptr<Kernels> kernels = Kernels::Load(0);
+  const AttendResult result =
+      Attend(*source.file, *kernels, {.variants = variants, .check = true, .threads = threads});
+  for (const AttendRow& row : result.rows) {
+    if (!row.fault.empty()) {
+      PrintError(fmt::format("{}: {} against the file's expectation: {}", source.suite.name, row.variant,
+                             row.fault));
+    }
+  }
+  return !result.AnyFailed();
+}
+
+}  // namespace pagoda::app

@@ -1,0 +1,25 @@
+// What `bench` and `gate` take as SUITE.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/subjects/case_file.h"
+#include "judge/bench/suite.h"
+
+namespace pagoda::app {
+
+struct SuiteSource {
+  judge::Suite suite;
+  std::optional<CaseFile> file;  // when SUITE is a case file
+};
+
+// A built-in suite by name, a TOML file, or a case file (*.safetensors). Throws Error as their readers do.
+SuiteSource OpenSuite(const std::string& suite);
+
+// Whether the variants that support it compute the case file's own tensors as it expects; prints what is
+// wrong. True without a case file or an expectation in it.
+bool OwnTensorsHold(const SuiteSource& source, const std::vector<std::string>& variants, int threads);
+
+}  // namespace pagoda::app

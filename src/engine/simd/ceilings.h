@@ -45,6 +45,9 @@ struct CeilingOptions {
   std::vector<int64_t> run_bytes;  // powers of two, 256 B to 1 MB
   std::vector<int> run_threads;    // of the random runs
   int repeats = 7;                 // odd, at least 3
+  // Everything is measured so many times, and each figure's best median is kept: what another process takes
+  // from one round it seldom takes from all.
+  int rounds = 1;
   int64_t least_buffer_bytes = 0;  // the buffer is this or 8 times the last-level cache, the larger
   int64_t run_volume_bytes = 0;    // read per repeat of random runs; 0: the whole buffer
   double flop_seconds = 0.03;      // of one repeat

@@ -89,6 +89,23 @@ TEST(Ceilings, TheWidestOfEachDtypeWhenNotEveryIsaIsWanted) {
 #endif
 }
 
+TEST(Ceilings, RoundsKeepOneFigureOfEachThing) {
+  CeilingOptions options = Tiny();
+  const MachineCeilings once = MeasureCeilings(options);
+  options.rounds = 3;
+  int last = 0, announced = 0;
+  options.on_step = [&](std::string_view, int done, int all) {
+    last = done;
+    announced = all;
+    return true;
+  };
+  const MachineCeilings c = MeasureCeilings(options);
+  EXPECT_EQ(last + 1, announced);
+  EXPECT_THAT(c.read, SizeIs(once.read.size()));
+  EXPECT_THAT(c.flops, SizeIs(once.flops.size()));
+  EXPECT_THAT(c.copy, SizeIs(once.copy.size()));
+}
+
 TEST(Ceilings, StopsWhenTold) {
   CeilingOptions options = Tiny();
   int steps = 0;
@@ -127,6 +144,7 @@ TEST(Ceilings, RefusesOptionsOutOfRange) {
   EXPECT_EQ(field([](auto& o) { o.threads = {1 << 20}; }), "threads");
   EXPECT_EQ(field([](auto& o) { o.run_threads = {-1}; }), "run_threads");
   EXPECT_EQ(field([](auto& o) { o.repeats = 2; }), "repeats");
+  EXPECT_EQ(field([](auto& o) { o.rounds = 0; }), "rounds");
   for (const int64_t run : {int64_t{0}, int64_t{128}, int64_t{300}, int64_t{2} << 20, int64_t{-256}}) {
     EXPECT_EQ(field([&](auto& o) { o.run_bytes = {run}; }), "run_bytes") << run;
   }

@@ -9,8 +9,9 @@
 // and unnormalised; a second launch combines them. Reads Hk * (D + Dv) * sizeof(kv) per visible key and query
 // block; writes no K or V, but 4 * (Dv + 2) bytes per row and key range. FLOPs 2*Hq*(D + Dv) per (row,
 // visible key). Tasks: one per item and one per (cut block, kv head), in two launches; one launch where
-// nothing is cut. Wins: long contexts, few sequences, ragged batches. Loses: contexts of a page or two, where
-// a plain walk needs neither the second launch nor the partial results (docs/performance.md).
+// nothing is cut. Wins: contexts from 4,096 on, few sequences, ragged batches, prefill. Loses: batches of
+// short sequences of one kv head, where a plain walk needs neither the second launch nor the partial results
+// (docs/performance.md).
 #include <algorithm>
 #include <tuple>
 

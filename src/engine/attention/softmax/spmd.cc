@@ -4,10 +4,10 @@
 // An item is (sequence, query block, kv head); a block walks its items' pages one by one with online softmax,
 // a page of more than kMaxTileKeys slots in pieces. Reads Hk * (D + Dv) * sizeof(kv) per visible key and
 // query block, in runs of one head's row; writes no K or V. FLOPs 2*Hq*(D + Dv) per (row, visible key).
-// Tasks: kBlocks, one launch. Wins: the page layout [head, slot] and many sequences of like length, where
-// planning any further buys nothing. Loses: batch * Hk below the number of cores or not a multiple of it;
-// pages of a few slots, where each one pays for a softmax step; one long sequence of many heads, whose rows
-// it visits head by head (docs/performance.md).
+// Tasks: kBlocks, one launch. Wins: batches of sequences of like length with one kv head, where planning any
+// further buys nothing. Loses: batch * Hk below the number of cores or not a multiple of it; pages of a few
+// slots, where each one pays for a softmax step; sequences of many kv heads, whose rows it visits head by
+// head (docs/performance.md).
 #include <algorithm>
 
 #include "engine/attention/softmax/plan.h"

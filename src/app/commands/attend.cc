@@ -75,6 +75,13 @@ void RunFile(const Options& options, const CommandContext& context, Kernels& ker
   if (!std::filesystem::exists(path, ignored)) {
     throw Error(ErrorCode::kInvalidArgument, "CASE", "does not exist; give the path of a safetensors file");
   }
+  for (const auto& [option, file] :
+       {std::pair{"--out", &options.out}, {"--make-golden", &options.make_golden}}) {
+    if (!file->empty() && std::filesystem::equivalent(path, *file, ignored)) {
+      throw Error(ErrorCode::kInvalidArgument, option,
+                  "is the CASE itself, which it would replace; give another file");
+    }
+  }
   const CaseFile c = CaseFile::Open(path);
   if (!options.make_golden.empty()) {
     c.WriteWithGolden(options.make_golden, kernels.Pool(context.Threads()));

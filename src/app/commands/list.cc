@@ -9,6 +9,7 @@
 
 #include "app/commands/command.h"
 #include "app/commands/console.h"
+#include "app/commands/suite_source.h"
 #include "app/subjects/softmax.h"
 #include "app/subjects/variant_info.h"
 #include "base/listed.h"
@@ -48,7 +49,7 @@ void ListSuites(bool as_json) {
   json list = json::array();
   judge::Table table{{{"suite"}, {"cases", true}, {"about"}}, {}};
   for (const std::string& name : judge::SuiteNames()) {
-    const judge::Suite suite = judge::LoadSuite(name);
+    const judge::Suite suite = OpenSuite(name).suite;
     list.push_back({{"name", suite.name},
                     {"about", suite.about},
                     {"cases", suite.cases.size()},
@@ -64,7 +65,7 @@ void ListSuites(bool as_json) {
 }
 
 void ListCases(const std::string& name, bool as_json) {
-  const judge::Suite suite = judge::LoadSuite(name);
+  const judge::Suite suite = OpenSuite(name).suite;
   json list = json::array();
   judge::Table table{{{"case"}, {"operator"}, {"bytes", true}, {"MFLOP", true}, {"cache"}, {"weight", true}},
                      {}};

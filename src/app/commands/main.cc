@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <exception>
 #include <string>
 #include <string_view>
@@ -10,6 +13,7 @@
 #include "app/commands/command.h"
 #include "app/commands/console.h"
 #include "app/commands/usage.h"
+#include "engine/simd/isa.h"
 #include "pagoda/status.h"
 
 namespace pagoda::app {
@@ -26,6 +30,15 @@ void AddCommands(CLI::App& app, CommandContext& context) {
   AddLaunch(app, context);
 }
 
+// The exit code, once all that was printed has gone out: a full disk must not pass for success.
+int AfterFlush(int code) {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  PrintError(fmt::format("standard output can't be written{}{}; what was printed is not complete",
+                         errno != 0 ? ": " : "", errno != 0 ? std::strerror(errno) : ""));
+  return code == kDone ? static_cast<int>(kIoOrInternal) : code;
+}
+
 int Main(int argc, const char* const* argv) {
   CommandContext context;
   context.argv.assign(argv, argv + argc);
@@ -38,13 +51,15 @@ int Main(int argc, const char* const* argv) {
       "  pagoda attend case.safetensors --check\n"
       "`pagoda COMMAND --help` tells more. Exit codes: 0 done, 1 the asked-for condition failed, 2 bad usage "
       "or\n"
-      "input, 3 a correctness gate failed, 4 inconclusive, 5 can't run here, 6 I/O or internal error.");
+      "input, 3 a correctness gate failed, 4 inconclusive, 5 can't run here, 6 I/O or internal error, 130 "
+      "interrupted.");
   AddCommands(app, context);
   AddGlobalOptions(app, context);
+  app.parse_complete_callback([] { ActiveIsa(); });  // a wrong PAGODA_ISA is bad input, not a wrong kernel
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {  // --help and --version
-    return app.exit(e);
+    return AfterFlush(app.exit(e));
   } catch (const CLI::ParseError& e) {
     PrintError(UsageError(app, e.what()));
     return kBadInput;
@@ -55,7 +70,7 @@ int Main(int argc, const char* const* argv) {
     PrintError(fmt::format("internal error: {}", e.what()));
     return kIoOrInternal;
   }
-  return context.exit_code;
+  return AfterFlush(context.exit_code);
 }
 
 }  // namespace

@@ -88,7 +88,13 @@ std::string BaselineOf(const Suite& suite, const Selection& selection,
     return selection.baseline;
   }
   // The suite's baseline belongs to the suite's variants: with --variants the first one is it.
-  if (selection.variants.empty() && Holds(variants, suite.baseline)) return suite.baseline;
+  if (selection.variants.empty() && !suite.baseline.empty()) {
+    if (!Holds(variants, suite.baseline)) {
+      Refuse(suite.name + ": baseline", fmt::format("= \"{}\" is none of the variants {}", suite.baseline,
+                                                    Known(variants, suite.baseline)));
+    }
+    return suite.baseline;
+  }
   return variants.front();
 }
 

@@ -255,6 +255,9 @@ class CaseReader {
     try {
       CheckCase(spec);
     } catch (const Error& e) {
+      if (e.field() == "q_heads" || e.field() == "kv_heads") {
+        throw section_.Wrong("heads", fmt::format("gives {}", e.what()));  // the key that holds both
+      }
       throw section_.Wrong(e.field(), std::string_view(e.what()).substr(e.field().size() + 1));
     }
     if (spec.name.empty()) {

@@ -65,7 +65,7 @@ struct RecordWriter::Impl {
 
   void AppendLine(const std::string& line) {
     // What the reader would refuse must not get into a file that only grows.
-    ParseRecords(line + '\n', path.filename().string());
+    ParseRecords(line + '\n', path.string());
     const uintmax_t before = SizeOf(path);
     try {
       file.Append(line + '\n');
@@ -117,17 +117,17 @@ Manifest ParseManifest(std::string_view text, std::string_view where) {
 
 Records ReadRecords(const std::filesystem::path& path) {
   const io::MappedFile file(path);
-  return ParseRecords(file.text(), path.filename().string());
+  return ParseRecords(file.text(), path.string());
 }
 
 void WriteManifest(const std::filesystem::path& path, const Manifest& manifest) {
   const std::string text = ToJson(manifest);
-  ParseManifest(text, path.filename().string());
+  ParseManifest(text, path.string());
   io::WriteFileAtomically(path, text);
 }
 
 Manifest ReadManifest(const std::filesystem::path& path) {
-  return ParseManifest(io::ReadTextFile(path), path.filename().string());
+  return ParseManifest(io::ReadTextFile(path), path.string());
 }
 
 }  // namespace pagoda::judge

@@ -79,8 +79,9 @@ void WeighCase(const CaseRanking& ranking, size_t c, const Duels& duels, Recomme
 
 void SayPreferences(Recommendation& advice) {
   std::vector<Preference> strongest_first = advice.prefer;
-  std::stable_sort(strongest_first.begin(), strongest_first.end(),
-                   [](const Preference& a, const Preference& b) { return a.speedup > b.speedup; });
+  std::sort(strongest_first.begin(), strongest_first.end(), [](const Preference& a, const Preference& b) {
+    return a.speedup != b.speedup ? a.speedup > b.speedup : a.case_name < b.case_name;
+  });
   std::map<std::string, std::vector<std::string>> cases_of;
   for (const Preference& preference : strongest_first) {
     cases_of[preference.variants.front()].push_back(

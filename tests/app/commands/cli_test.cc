@@ -194,6 +194,37 @@ TEST(Cli, TheGateOfTheSmokeSuitePasses) {
   EXPECT_TRUE(report.at("skipped").empty());
 }
 
+TEST(Cli, AWrongPagodaIsaIsBadInputOfEveryCommand) {
+  for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
+           {"list", "variants"}, {"gate", "smoke"}, {"attend", Case("dims_d1_f32")}}) {
+    const sys::ProcessResult r = Pagoda(command, {{"PAGODA_ISA", "nonsense"}});
+    EXPECT_EQ(r.exit_code, 2) << command.front();
+    EXPECT_TRUE(Holds(r.err, "PAGODA_ISA")) << r.err;
+    EXPECT_EQ(r.out, "");
+  }
+}
+
+TEST(Cli, OutputThatIsLostIsNotSuccess) {
+  sys::ProcessSpec spec;
+  spec.argv = {"/bin/sh", "-c", PAGODA_TEST_PROGRAM " list suites >/dev/full"};
+  spec.timeout_s = 60;
+  const sys::ProcessResult r = sys::RunProcess(spec);
+  EXPECT_EQ(r.exit_code, 6);
+  EXPECT_TRUE(Holds(r.err, "standard output can't be written")) << r.err;
+}
+
+TEST(Cli, AttendDoesNotReplaceItsOwnCase) {
+  const std::string file = testing::TempDir() + "/own_case.safetensors";
+  std::filesystem::copy_file(Case("dims_d1_f32"), file, std::filesystem::copy_options::overwrite_existing);
+  const auto size = std::filesystem::file_size(file);
+  for (const std::string option : {"--out", "--make-golden"}) {
+    const sys::ProcessResult r = Pagoda({"attend", file, option, file});
+    EXPECT_EQ(r.exit_code, 2) << option;
+    EXPECT_TRUE(Holds(r.err, option + " is the CASE itself")) << r.err;
+    EXPECT_EQ(std::filesystem::file_size(file), size);
+  }
+}
+
 TEST(Cli, TheGateTakesTheProblemOfACaseFile) {
   const sys::ProcessResult r = Pagoda({"gate", Case("mod_softcap_alibi_window"), "--json"});
   EXPECT_EQ(r.exit_code, 0) << r.err;

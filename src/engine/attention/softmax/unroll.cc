@@ -8,11 +8,12 @@
 // of the one before. The 4-D form has one buffer, so that its groups follow one another, and more chains
 // instead. Reads Hk * (D + Dv) * sizeof(kv) per visible key and query block; writes no K or V, but scores of
 // 4 bytes per (row, key), which go through the cache three times. FLOPs 2*Hq*(D + Dv) per (row, visible key).
-// Tasks: four per group and one per chain without keys, in one launch. Wins: unroll, batches of at least as
-// many sequences as cores and a group or two each, where a chain keeps a core busy and nothing is combined
-// across cores, and one very long sequence of one kv head; 4dims against unroll, one sequence of one group
-// and many kv heads, where unroll has one chain. Loses: unroll, one sequence of one group, which is a chain
-// of four tasks on one core; 4dims, long contexts, whose rows it visits head by head (docs/performance.md).
+// Tasks: four per group and one per chain without keys, in one launch. Wins: batches of sequences of one kv
+// head, at least as many as cores, where a chain keeps a core busy and nothing is combined across cores;
+// unroll also comes second on long contexts, 4dims before unroll with one sequence of one group and many kv
+// heads, where unroll has one chain. Loses: unroll, one sequence of one group, which is a chain of four tasks
+// on one core; 4dims, long contexts of many kv heads, whose rows it visits head by head
+// (docs/performance.md).
 #include <algorithm>
 
 #include "engine/attention/softmax/plan.h"

@@ -2,10 +2,14 @@
 
 namespace pagoda {
 
-std::string Listed(const std::vector<std::string>& items) {
+std::string Listed(const std::vector<std::string>& items, std::string_view last) {
   std::string text;
   for (size_t i = 0; i < items.size(); ++i) {
-    if (i > 0) text += i + 1 == items.size() ? " and " : ", ";
+    if (i > 0 && i + 1 == items.size()) {
+      text.append(" ").append(last).append(" ");
+    } else if (i > 0) {
+      text += ", ";
+    }
     text += items[i];
   }
   return text;

@@ -15,6 +15,7 @@ TEST(Listed, ListsWithCommasAndOneAnd) {
   EXPECT_EQ(Listed({"a"}), "a");
   EXPECT_EQ(Listed({"a", "b"}), "a and b");
   EXPECT_EQ(Listed({"a", "b", "c"}), "a, b and c");
+  EXPECT_EQ(Listed({"a", "b", "c"}, "or"), "a, b or c");
 }
 
 }  // namespace

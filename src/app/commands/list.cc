@@ -49,7 +49,7 @@ void ListSuites(bool as_json) {
   json list = json::array();
   judge::Table table{{{"suite"}, {"cases", true}, {"about"}}, {}};
   for (const std::string& name : judge::SuiteNames()) {
-    const judge::Suite suite = OpenSuite(name).suite;
+    const judge::Suite suite = judge::LoadSuite(name);
     list.push_back({{"name", suite.name},
                     {"about", suite.about},
                     {"cases", suite.cases.size()},
@@ -121,7 +121,8 @@ void AddList(CLI::App& app, CommandContext&) {
   CLI::App* cases = AddPart(
       *list, "cases", "The cases of a suite with their bytes and FLOPs",
       "  pagoda list cases seed-paged-attention\n  pagoda list cases my-suite.toml --json", options->json);
-  cases->add_option("SUITE", options->suite, "Name of a built-in suite, or a TOML file")->required();
+  cases->add_option("SUITE", options->suite, "Name of a built-in suite, a TOML file, or a case file")
+      ->required();
   cases->callback([options] { ListCases(options->suite, options->json); });
 }
 

@@ -127,10 +127,9 @@ class Measurement {
     result_.timer_resolution_ns = clock.resolution_ns;
     result_.timer_cost_ns = clock.read_cost_ns;
     for (int round = 0; round < options_.rounds; ++round) {
-      for (const auto part : {&Measurement::MeasureFlops, &Measurement::Fill, &Measurement::MeasureStreams,
-                              &Measurement::MeasureRuns, &Measurement::MeasureCopies}) {
-        if (!(this->*part)()) return std::move(result_);
-      }
+      const bool go_on =
+          MeasureFlops() && (round > 0 || Fill()) && MeasureStreams() && MeasureRuns() && MeasureCopies();
+      if (!go_on) break;
     }
     return std::move(result_);
   }
@@ -149,8 +148,9 @@ class Measurement {
 
   int Steps() const {
     const size_t threads = options_.threads.size();
-    return options_.rounds * static_cast<int>(1 + threads * (loops_.size() + (options_.copy ? 2 : 1)) +
-                                              options_.run_threads.size() * options_.run_bytes.size());
+    const size_t figures = threads * (loops_.size() + (options_.copy ? 2 : 1)) +
+                           options_.run_threads.size() * options_.run_bytes.size();
+    return 1 + options_.rounds * static_cast<int>(figures);
   }
 
   // Whether to go on.

@@ -80,22 +80,16 @@ std::vector<std::string> VariantsOf(const Suite& suite, const Selection& selecti
 
 std::string BaselineOf(const Suite& suite, const Selection& selection,
                        const std::vector<std::string>& variants) {
-  if (!selection.baseline.empty()) {
-    if (!Holds(variants, selection.baseline)) {
-      Refuse("--baseline", fmt::format("= \"{}\" is none of the variants {}", selection.baseline,
-                                       Known(variants, selection.baseline)));
-    }
-    return selection.baseline;
-  }
   // The suite's baseline belongs to the suite's variants: with --variants the first one is it.
-  if (selection.variants.empty() && !suite.baseline.empty()) {
-    if (!Holds(variants, suite.baseline)) {
-      Refuse(suite.name + ": baseline", fmt::format("= \"{}\" is none of the variants {}", suite.baseline,
-                                                    Known(variants, suite.baseline)));
-    }
-    return suite.baseline;
+  const bool asked = !selection.baseline.empty();
+  const std::string own = selection.variants.empty() ? suite.baseline : "";
+  const std::string& wanted = asked ? selection.baseline : own;
+  if (wanted.empty()) return variants.front();
+  if (!Holds(variants, wanted)) {
+    Refuse(asked ? "--baseline" : suite.name + ": baseline",
+           fmt::format("= \"{}\" is none of the variants {}", wanted, Known(variants, wanted)));
   }
-  return variants.front();
+  return wanted;
 }
 
 }  // namespace

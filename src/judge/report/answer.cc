@@ -18,17 +18,8 @@ std::string WithInterval(const Estimate& ratio) {
 
 std::string Number(int count) { return count == 0 ? "none" : Count(count); }
 
-std::string OneOf(const std::vector<std::string>& names) {
-  std::string text;
-  for (size_t i = 0; i < names.size(); ++i) {
-    if (i > 0) text += i + 1 == names.size() ? " or " : ", ";
-    text += names[i];
-  }
-  return text;
-}
-
 std::string TiedChoice(const RunVerdict& run, double delta) {
-  const std::string names = OneOf(run.winners);
+  const std::string names = Listed(run.winners, "or");
   if (run.winners.size() <= 2) return fmt::format("{}: they tie within {} overall", names, SetPercent(delta));
   return fmt::format("{}: none of them is beaten overall, and {} and {} tie within {}", names, run.leader,
                      run.runner_up, SetPercent(delta));

@@ -233,6 +233,12 @@ TEST(Cli, TheGateTakesTheProblemOfACaseFile) {
   EXPECT_EQ(report.at("passed"), report.at("total"));
 }
 
+TEST(Cli, ListsTheCaseOfACaseFile) {
+  const sys::ProcessResult r = Pagoda({"list", "cases", Case("page3_d80_bf16_h5_1")});
+  EXPECT_EQ(r.exit_code, 0) << r.err;
+  EXPECT_TRUE(Holds(r.out, "_bs3_hd80_bf16")) << r.out;
+}
+
 TEST(Cli, AWrongExpectationInACaseFileFailsTheGateAndKeepsItFromTheBench) {
   const io::SafetensorsFile good = io::SafetensorsFile::Open(Case("dims_d1_f32"));
   std::vector<io::SafetensorsTensor> tensors(good.tensors().begin(), good.tensors().end());

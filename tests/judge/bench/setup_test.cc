@@ -88,6 +88,9 @@ TEST_F(SetupTest, RefusesNamesThatAreNotThere) {
   selection_ = {};
   suite_.variants = {"gone"};
   EXPECT_THAT(Refusal(), HasSubstr("s: variants \"gone\""));
+  suite_.variants.clear();
+  suite_.baseline = "gone";
+  EXPECT_THAT(Refusal(), HasSubstr("s: baseline = \"gone\" is none of the variants a, b, c"));
 }
 
 TEST_F(SetupTest, OnlyFindsAnywhereInTheName) {

@@ -22,10 +22,9 @@
 namespace pagoda {
 namespace {
 
-constexpr int64_t kCutRows = 256;   // a sequence of up to this many rows per kv head is cut by keys
-constexpr int64_t kMostRows = 512;  // rows of a query block in prefill; their q and output stay near L2
-constexpr int64_t kFewestRows =
-    128;  // ... when there would be too few blocks: each widens K and V for itself
+constexpr int64_t kCutRows = 256;         // a sequence of up to this many rows per kv head is cut by keys
+constexpr int64_t kMostRows = 512;        // rows of a query block in prefill; their q and output stay near L2
+constexpr int64_t kFewestRows = 128;      // ... where there would be too few blocks
 constexpr int64_t kItemsPerThread = 4;    // wanted in prefill
 constexpr int64_t kManyRowsTile = 96;     // keys of a widened tile: a multiple of the GEMM's 6 and 12 rows
 constexpr int64_t kTileBytes = 64 << 10;  // K of one tile of the few-row walk

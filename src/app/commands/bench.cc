@@ -30,8 +30,10 @@
 #include "judge/bench/facts.h"
 #include "judge/bench/process_runner.h"
 #include "judge/bench/session.h"
+#include "judge/record/jsonl.h"
 #include "judge/report/numbers.h"
 #include "judge/report/text.h"
+#include "judge/verdict/overall.h"
 #include "pagoda/status.h"
 
 namespace pagoda::app {
@@ -170,23 +172,27 @@ class Bench {
       return kCannotRun;
     }
     if (!OwnTensorsHold(source_, setup_.variants, context_.Threads())) return kGateFailed;
+    judge::Manifest manifest = Define();
+    session_.directory = options_.out.empty() ? std::filesystem::path("runs") / manifest.run_id
+                                              : std::filesystem::path(options_.out);
+    session_.launches = options_.launches;
+    session_.budget_s = budget_s_;
+    session_.resume = options_.resume;
+    RequireFitDirectory(manifest);
     std::signal(SIGINT, AskToStop);
     std::signal(SIGTERM, AskToStop);
     sys::MachineLock lock;
-    if (!TakeLock(lock, options_)) return CodeOfNoRun();
-    const std::string run_id = fmt::format("{}-{}", judge::UtcTimeForFileName(), setup_.suite);
-    directory_ =
-        options_.out.empty() ? std::filesystem::path("runs") / run_id : std::filesystem::path(options_.out);
-    judge::Manifest manifest = judge::ManifestOf(setup_);
-    manifest.run_id = run_id;
-    if (!Describe(manifest)) return CodeOfNoRun();
+    if (!TakeLock(lock, options_) || !MeasureMachine(manifest)) return CodeOfNoRun();
     const judge::SessionResult result = Measure(std::move(manifest));
     return result.interrupted ? SayHowToGoOn() : Report(result);
   }
 
  private:
-  // Machine, options and ceilings into the manifest. False: the machine is unfit and --strict, or a stop.
-  bool Describe(judge::Manifest& manifest) {
+  // All of the manifest that needs no measuring.
+  judge::Manifest Define() const {
+    judge::Manifest manifest = judge::ManifestOf(setup_);
+    manifest.run_id = fmt::format("{}-{}", judge::UtcTimeForFileName(), setup_.suite);
+    manifest.launches = judge::LaunchesToRun(setup_, options_.launches);
     manifest.delta = delta_;
     manifest.seed = options_.seed;
     manifest.threads = context_.Threads();
@@ -195,11 +201,26 @@ class Bench {
     manifest.environment =
         judge::ReadEnvironmentFacts({sys::OwnProgram(), KernelLibraryPath(0), KernelLibraryPath(1)});
     manifest.not_measured = judge::NotMeasured(setup_, manifest.threads);
-    sys::EnvironmentMeter meter;
-    const judge::Fitness fitness =
-        judge::WaitUntilFit([&] { return judge::SampleOf(meter.Read()); }, SleepFor, kFitSpan, kFitWait, {});
+    return manifest;
+  }
+
+  // What is wrong with the directory, or with the records of a run to resume, is said before any waiting.
+  void RequireFitDirectory(const judge::Manifest& manifest) const {
+    const auto recorded = judge::OpenRunDirectory(session_, manifest);
+    const std::filesystem::path records = session_.directory / judge::kRecordsFile;
+    std::error_code ignored;
+    if (recorded && std::filesystem::exists(records, ignored)) {
+      judge::Judge(*recorded, judge::ReadRecords(records));
+    }
+  }
+
+  // The machine's fitness and ceilings into the manifest. False: it is unfit and --strict, or a stop.
+  bool MeasureMachine(judge::Manifest& manifest) {
+    const judge::Fitness fitness = WaitForFitness(kFitWait, {}, [this](const std::string& unfit) {
+      Warn(fmt::format("waiting up to {:g} s for a quiet machine: {}", kFitWait, unfit));
+    });
     if (Stopped()) return false;
-    limits_ = judge::LimitsOn(fitness, {});
+    session_.limits = judge::LimitsOn(fitness, {});
     if (fitness.unfit) {
       if (options_.strict) {
         PrintError(
@@ -218,12 +239,6 @@ class Bench {
     const std::filesystem::path mark =
         std::filesystem::temp_directory_path() / fmt::format("pagoda-{}.mark", manifest.run_id);
     judge::ProcessRunner runner(LaunchCommand(), mark, Stopped);
-    judge::SessionOptions session;
-    session.directory = directory_;
-    session.launches = options_.launches;
-    session.budget_s = budget_s_;
-    session.resume = options_.resume;
-    session.limits = limits_;
     const judge::SessionHooks hooks{
         .runner = runner,
         .stop = Stopped,
@@ -232,17 +247,22 @@ class Bench {
         .progress = [this](std::string_view phase,
                            const judge::ExecutionProgress& p) { ShowProgress(phase, p); },
         .note = [this](const std::string& note) { Warn(note); }};
-    judge::SessionResult result = judge::RunSession(setup_, std::move(manifest), session, hooks);
+    judge::SessionResult result = judge::RunSession(setup_, std::move(manifest), session_, hooks);
     progress_.reset();
     return result;
+  }
+
+  static judge::Fitness WaitForFitness(double wait_s, const judge::EnvironmentLimits& limits,
+                                       const std::function<void(const std::string&)>& on_wait) {
+    sys::EnvironmentMeter meter;
+    return judge::WaitUntilFit([&] { return judge::SampleOf(meter.Read()); }, SleepFor, kFitSpan, wait_s,
+                               limits, on_wait);
   }
 
   // The launches of a run wait no longer together than its start may.
   void WaitForQuiet() {
     if (rerun_wait_s_ <= 0) return;
-    sys::EnvironmentMeter meter;
-    const judge::Fitness fitness = judge::WaitUntilFit([&] { return judge::SampleOf(meter.Read()); },
-                                                       SleepFor, kFitSpan, rerun_wait_s_, limits_);
+    const judge::Fitness fitness = WaitForFitness(rerun_wait_s_, session_.limits, {});
     rerun_wait_s_ -= fitness.waited_s + kFitSpan;
   }
 
@@ -271,14 +291,14 @@ class Bench {
   int SayHowToGoOn() const {
     std::vector<std::string> again = context_.argv;
     if (!options_.resume) again.emplace_back("--resume");
-    if (options_.out.empty()) again.insert(again.end(), {"--out", directory_.string()});
+    if (options_.out.empty()) again.insert(again.end(), {"--out", session_.directory.string()});
     PrintWarning(
         fmt::format("interrupted; what was measured is kept. Go on with: {}", judge::CommandLine(again)));
     return kInterrupted;
   }
 
   int Report(const judge::SessionResult& result) const {
-    const SavedRun run = LoadRun(directory_);
+    const SavedRun run = LoadRun(session_.directory);
     const std::vector<std::string> written = WriteReports(run);
     fmt::print("{}", ReportText({run}, options_.json ? ReportFormat::kJson : ReportFormat::kTerminal,
                                 UsesColour(stdout)));
@@ -295,9 +315,8 @@ class Bench {
   SuiteSource source_;
   judge::RunSetup setup_;
   double budget_s_;
-  judge::EnvironmentLimits limits_;
   double rerun_wait_s_ = kFitWait;
-  std::filesystem::path directory_;
+  judge::SessionOptions session_;
   std::optional<Progress> progress_;
   std::string phase_;
   int64_t shown_ = 0;
@@ -323,7 +342,7 @@ FailOn ParseFailOn(const std::vector<std::string>& conditions) {
 }
 
 int BenchExitCode(const judge::RunVerdict& run, const FailOn& fail_on) {
-  bool invalid = run.gates_passed < run.gates_total, loss = false;
+  bool invalid = run.gates_passed + run.gates_missing < run.gates_total, loss = false;
   bool inconclusive = run.verdict == judge::Verdict::kInconclusive;
   const auto look = [&](const judge::Outcome& outcome) {
     invalid = invalid || outcome.verdict == judge::Verdict::kInvalid;

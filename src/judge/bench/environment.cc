@@ -50,7 +50,8 @@ std::optional<std::string> Contamination(const EnvironmentSample& before, const 
 
 Fitness WaitUntilFit(const std::function<EnvironmentSample()>& sample,
                      const std::function<bool(double seconds)>& sleep, double span_s, double wait_s,
-                     const EnvironmentLimits& limits) {
+                     const EnvironmentLimits& limits,
+                     const std::function<void(const std::string& unfit)>& on_wait) {
   Fitness fitness;
   sample();  // what lies before says nothing about now
   while (true) {
@@ -58,6 +59,7 @@ Fitness WaitUntilFit(const std::function<EnvironmentSample()>& sample,
     fitness.sample = sample();
     fitness.unfit = Busy(fitness.sample, limits);
     if (!fitness.unfit || fitness.waited_s >= wait_s) return fitness;
+    if (on_wait && fitness.waited_s == 0) on_wait(*fitness.unfit);
     fitness.waited_s += span_s;
   }
 }

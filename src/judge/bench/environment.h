@@ -36,10 +36,12 @@ struct Fitness {
 };
 
 // Samples spans of `span_s` until one is within the limits, for up to `wait_s`. `sample` covers the span
-// since its last call; `sleep` takes seconds and returns false when the user asked to stop.
+// since its last call; `sleep` takes seconds and returns false when the user asked to stop; `on_wait`, if
+// there is one, is told why before the first wait.
 Fitness WaitUntilFit(const std::function<EnvironmentSample()>& sample,
                      const std::function<bool(double seconds)>& sleep, double span_s, double wait_s,
-                     const EnvironmentLimits& limits);
+                     const EnvironmentLimits& limits,
+                     const std::function<void(const std::string& unfit)>& on_wait = {});
 
 // The limits for launches on a machine found in this state. An unfit machine that is timed on all the same
 // would breach the plain limits in every launch and leave nothing to judge, so there its own level at the

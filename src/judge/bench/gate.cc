@@ -28,7 +28,8 @@ class Gate {
                     .threads = threads_};
       // Records are appended in the order of the pairs, so what is there is a beginning.
       for (const GateRecord& record : earlier) {
-        if (record.case_name != c.spec.name || plan.first == plan.pairs()) continue;
+        if (record.case_name != c.spec.name) continue;
+        RequireNext(plan, record);
         Count(record);
         ++plan.first;
       }
@@ -43,6 +44,18 @@ class Gate {
   }
 
  private:
+  static void RequireNext(const GatePlan& plan, const GateRecord& record) {
+    if (plan.first < plan.pairs()) {
+      const GateRecord expected = Expected(plan);
+      if (record.variant == expected.variant && record.seed == expected.seed) return;
+    }
+    throw Error(
+        ErrorCode::kInvalidArgument, "--resume",
+        fmt::format("finds the gate run of {} on {} with seed {} where another belongs: the records were "
+                    "changed since they were written; start a new run in another directory",
+                    record.variant, record.case_name, record.seed));
+  }
+
   // One process from plan.first on; moves plan.first past what got a record. False: the user asked to stop.
   bool RunOnce(GatePlan& plan) {
     if (hooks_.progress) hooks_.progress(done_, summary_.total, plan.spec.name);

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <system_error>
 
+#include "base/sys/file.h"
 #include "judge/bench/resume.h"
 #include "judge/record/jsonl.h"
 #include "pagoda/status.h"
@@ -49,40 +51,14 @@ class Session {
 
  private:
   void OpenDirectory() {
-    const fs::path manifest = options_.directory / kManifestFile;
-    const fs::path records = options_.directory / kRecordsFile;
-    const std::string directory = options_.directory.string();
-    std::error_code error;
-    fs::create_directories(options_.directory, error);
-    if (error) {
-      throw Error(ErrorCode::kIo, "--out", fmt::format("= {}: {}", directory, error.message()));
+    if (auto recorded = OpenRunDirectory(options_, result_.manifest)) {
+      result_.manifest = std::move(*recorded);
+      const fs::path records = options_.directory / kRecordsFile;
+      std::error_code ignored;
+      if (fs::exists(records, ignored)) earlier_ = ReadRecords(records);
+    } else {
+      WriteManifest(options_.directory / kManifestFile, result_.manifest);
     }
-    if (!options_.resume) {
-      for (const fs::path& file : {manifest, records}) {
-        if (fs::exists(file, error)) {
-          throw Error(ErrorCode::kInvalidArgument, "--out",
-                      fmt::format("= {} holds a run already ({}): go on with it by --resume, or give another "
-                                  "directory",
-                                  directory, file.filename().string()));
-        }
-      }
-      WriteManifest(manifest, result_.manifest);
-      return;
-    }
-    if (!fs::exists(manifest, error)) {
-      throw Error(
-          ErrorCode::kInvalidArgument, "--resume",
-          fmt::format("finds no {} in {}; leave it away to start a run there", kManifestFile, directory));
-    }
-    Manifest recorded = ReadManifest(manifest);
-    if (options_.launches == 0) result_.manifest.launches = recorded.launches;
-    const std::vector<std::string> differences = ManifestDifferences(recorded, result_.manifest);
-    if (!differences.empty()) {
-      throw Error(ErrorCode::kInvalidArgument, "--resume",
-                  fmt::format("can't go on with the run in {}: {}", directory, fmt::join(differences, "; ")));
-    }
-    result_.manifest = std::move(recorded);
-    if (fs::exists(records, error)) earlier_ = ReadRecords(records);
   }
 
   void Report(std::string_view phase, int64_t done, int64_t total, std::string_view case_name) const {
@@ -192,7 +168,49 @@ class Session {
   SessionResult result_;
 };
 
+void RequireWritable(const fs::path& directory) {
+  std::error_code error;
+  fs::create_directories(directory, error);
+  if (error) {
+    throw Error(ErrorCode::kIo, "--out",
+                fmt::format("= {} can't be made: {}", directory.string(), error.message()));
+  }
+  const sys::OutputFile probe(directory / kManifestFile);  // gone again, since nothing commits it
+}
+
 }  // namespace
+
+std::optional<Manifest> OpenRunDirectory(const SessionOptions& options, const Manifest& asked) {
+  const fs::path manifest = options.directory / kManifestFile;
+  const std::string directory = options.directory.string();
+  std::error_code ignored;
+  if (!options.resume) {
+    for (const fs::path& file : {manifest, options.directory / kRecordsFile}) {
+      if (!fs::exists(file, ignored)) continue;
+      throw Error(ErrorCode::kInvalidArgument, "--out",
+                  fmt::format("= {} holds a run already ({}): go on with it by --resume, or give another "
+                              "directory",
+                              directory, file.filename().string()));
+    }
+    RequireWritable(options.directory);
+    return std::nullopt;
+  }
+  if (!fs::exists(manifest, ignored)) {
+    throw Error(
+        ErrorCode::kInvalidArgument, "--resume",
+        fmt::format("finds no {} in {}; leave it away to start a run there", kManifestFile, directory));
+  }
+  Manifest recorded = ReadManifest(manifest);
+  Manifest wanted = asked;
+  if (options.launches == 0) wanted.launches = recorded.launches;
+  const std::vector<std::string> differences = ManifestDifferences(recorded, wanted);
+  if (!differences.empty()) {
+    throw Error(ErrorCode::kInvalidArgument, "--resume",
+                fmt::format("can't go on with the run in {}: {}", directory, fmt::join(differences, "; ")));
+  }
+  RequireWritable(options.directory);
+  return recorded;
+}
 
 SessionResult RunSession(const RunSetup& setup, Manifest manifest, const SessionOptions& options,
                          const SessionHooks& hooks) {

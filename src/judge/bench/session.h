@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -29,6 +30,12 @@ struct SessionOptions {
   EnvironmentLimits limits;
 };
 
+// Whether a run may begin in the directory, or go on there, before anything is waited for or measured. Makes
+// the directory. Of a run to resume gives the recorded manifest, which must define the same run as `asked`
+// but for what is measured. Throws Error(--out) when the directory holds a run or can't be written to, and
+// Error(--resume) when it holds none or another one.
+std::optional<Manifest> OpenRunDirectory(const SessionOptions& options, const Manifest& asked);
+
 struct SessionHooks {
   ChildRunner& runner;
   std::function<bool()> stop;     // the user asked to stop
@@ -51,8 +58,7 @@ struct SessionResult {
 // `manifest` is ManifestOf(setup) with run id, time, machine, delta, seed and threads filled in. Its launches
 // are set here. Order: the gate over all cases and variants; with a budget a pilot of every case, which says
 // what to shorten; the launches of the cases that passed. The manifest is written before the gate and, with a
-// budget, once more before the first launch. Throws Error(--out) when the directory holds a run, and
-// Error(--resume) when it holds none or another one.
+// budget, once more before the first launch. Throws what OpenRunDirectory does.
 SessionResult RunSession(const RunSetup& setup, Manifest manifest, const SessionOptions& options,
                          const SessionHooks& hooks);
 

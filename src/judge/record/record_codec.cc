@@ -33,15 +33,21 @@ json Encode(const EnvironmentSample& sample) {
           {"throttle_events", sample.throttle_events}};
 }
 
+int64_t CountAtLeast(const io::JsonField& field, std::string_view key, int64_t least) {
+  const int64_t count = field.At(key).Int();
+  if (count < least) throw field.At(key).Wrong(fmt::format("must be a whole number from {} on", least));
+  return count;
+}
+
 EnvironmentSample DecodeEnvironment(const io::JsonField& field) {
   EnvironmentSample sample;
   sample.load = NumberAtLeast(field, "load", 0);
   sample.steal = NumberAtLeast(field, "steal", 0);
   sample.other_busy = NumberAtLeast(field, "other_busy", 0);
-  sample.involuntary_switches = field.At("involuntary_switches").Int();
+  sample.involuntary_switches = CountAtLeast(field, "involuntary_switches", 0);
   sample.frequency_mhz = NumberAtLeast(field, "frequency_mhz", 0);
   sample.temperature_c = field.At("temperature_c").Number();
-  sample.throttle_events = field.At("throttle_events").Int();
+  sample.throttle_events = CountAtLeast(field, "throttle_events", -1);
   return sample;
 }
 
@@ -104,6 +110,13 @@ void RequireWhole(const io::JsonField& line, const LaunchRecord& record) {
   if (record.calls_per_epoch < 1)
     throw line.At("calls_per_epoch").Wrong("must be at least 1 where status is ok");
   if (record.arms.empty()) throw line.At("arms").Wrong("is empty where status is ok");
+  for (const auto& [key, size] :
+       {std::pair("slot_order", record.slot_order.size()), std::pair("checks", record.checks.size())}) {
+    if (size == record.arms.size()) continue;
+    throw line.At(key).Wrong(
+        fmt::format("has {} entries, but `arms` has {}; where status is ok there is one for each", size,
+                    record.arms.size()));
+  }
   const std::vector<io::JsonField> arms = line.At("arms").Elements();
   for (size_t i = 0; i < arms.size(); ++i) {
     const size_t passes = 2 * static_cast<size_t>(record.blocks);

@@ -125,8 +125,11 @@ std::string Correctness(const Replay& replay) {
   }
   const std::string bitwise =
       run.bitwise_all ? "all" : fmt::format("{} of {}", repeatable, replay.records.gates.size());
-  return fmt::format("{}/{} gate runs passed ({}, {}, {}); bitwise repeatable: {}", run.gates_passed,
-                     run.gates_total, Counted(static_cast<int64_t>(variants.size()), "variant", "variants"),
+  const std::string missing =
+      run.gates_missing > 0 ? fmt::format(", {} without a record", Count(run.gates_missing)) : "";
+  return fmt::format("{}/{} gate runs passed{} ({}, {}, {}); bitwise repeatable: {}", run.gates_passed,
+                     run.gates_total, missing,
+                     Counted(static_cast<int64_t>(variants.size()), "variant", "variants"),
                      Counted(static_cast<int64_t>(cases.size()), "case", "cases"),
                      Counted(static_cast<int64_t>(seeds.size()), "seed", "seeds"), bitwise);
 }

@@ -227,7 +227,10 @@ std::string JsonReport(const Replay& replay, const ReportPaths& paths, int inden
   for (const Contrast& contrast : run.contrasts) json["contrasts"].push_back(ToJson(run, contrast));
   json["cases"] = RankingsToJson(run);
   json["figures"] = FiguresToJson(run);
-  json["gate"] = {{"passed", run.gates_passed}, {"total", run.gates_total}, {"bitwise", run.bitwise_all}};
+  json["gate"] = {{"passed", run.gates_passed},
+                  {"missing", run.gates_missing},
+                  {"total", run.gates_total},
+                  {"bitwise", run.bitwise_all}};
   json["launches"] = ToJson(run.launches);
   json["host_differences"] = DifferencesToJson(run);
   json["warnings"] = WarningsToJson(replay);

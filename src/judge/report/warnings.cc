@@ -71,6 +71,15 @@ void AddFailedGates(const Replay& replay, Warnings& out) {
        "Mend the variant, or leave it out with --variants; its times don't count."});
 }
 
+void AddMissingGates(const Replay& replay, Warnings& out) {
+  const RunVerdict& run = replay.run;
+  if (run.gates_missing == 0) return;
+  out.push_back(
+      {Warning::kGatesMissing,
+       fmt::format("{} of {} gate runs have no record.", Count(run.gates_missing), Count(run.gates_total)),
+       "Run the command again with --resume; if it was finished, records were lost since."});
+}
+
 void AddFailures(const Replay& replay, Warnings& out) {
   std::vector<std::string> failures;
   for (const LaunchRecord& launch : replay.records.launches) {
@@ -162,13 +171,16 @@ void AddProvenance(const Replay& replay, Warnings& out) {
                        ListedUpTo(kMostNames, {unrepeatable.begin(), unrepeatable.end()}) + ".",
                    "Nothing to do unless repeatable results are wanted."});
   }
-  const bool no_bound =
-      !replay.run.figures.empty() && std::all_of(replay.run.figures.begin(), replay.run.figures.end(),
-                                                 [](const Figures& f) { return !(f.bound_us > 0); });
-  if (no_bound) {
-    out.push_back({Warning::kCeilingsMissing,
-                   "No ceiling of this machine in the manifest, so no share of the roofline.",
-                   "Run the command again; it measures the ceilings before the first launch."});
+  const Ceilings& ceilings = replay.manifest.ceilings;
+  if (ceilings.bandwidth.empty() || ceilings.compute.empty()) {
+    const char* lacking = !ceilings.compute.empty()     ? "memory"
+                          : !ceilings.bandwidth.empty() ? "arithmetic"
+                                                        : "memory and none of arithmetic";
+    out.push_back(
+        {Warning::kCeilingsMissing,
+         fmt::format("No ceiling of {} in the manifest, so shares of the roofline are missing or too small.",
+                     lacking),
+         "Run the command again; it measures the ceilings before the first launch."});
   }
   if (replay.manifest.environment.git_dirty) {
     out.push_back({Warning::kDirtySources,
@@ -184,6 +196,8 @@ std::string_view NameOf(Warning warning) {
   switch (warning) {
     case Warning::kFailedGates:
       return "failed_gates";
+    case Warning::kGatesMissing:
+      return "gates_missing";
     case Warning::kSuspectTimes:
       return "suspect_times";
     case Warning::kFailedLaunches:
@@ -221,6 +235,7 @@ std::string_view NameOf(Warning warning) {
 std::vector<WarningText> WarningsOf(const Replay& replay) {
   Warnings warnings;
   AddFailedGates(replay, warnings);
+  AddMissingGates(replay, warnings);
   AddSuspects(replay, warnings);
   AddFailures(replay, warnings);
   AddLaunchCounts(replay, warnings);

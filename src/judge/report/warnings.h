@@ -12,6 +12,7 @@ namespace pagoda::judge {
 
 enum class Warning : uint8_t {
   kFailedGates,     // a variant gave a wrong result
+  kGatesMissing,    // no record of a gate run that others of the run have
   kSuspectTimes,    // faster than the roofline allows
   kFailedLaunches,  // a timed output was wrong, or a launch hung or crashed
   kLaunchesMissing,
@@ -24,8 +25,8 @@ enum class Warning : uint8_t {
   kFewLaunches,
   kBimodal,
   kClockTooCoarse,
-  kNotRepeatable,  // a gate run gave other bits the second time
-  kCeilingsMissing,
+  kNotRepeatable,    // a gate run gave other bits the second time
+  kCeilingsMissing,  // of memory or of arithmetic
   kDirtySources,
 };
 // A stable identifier for JSON, such as "suspect_times".

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "judge/stats/power.h"
@@ -99,15 +100,22 @@ void AddDifferences(const Contrast& contrast, RunVerdict& run) {
   add("", contrast.overall, contrast.overall_host);
 }
 
-void AddProof(const Records& records, const std::vector<CaseRecords>& sorted, int planned, RunVerdict& run) {
-  run.gates_total = static_cast<int>(records.gates.size());
-  run.bitwise_all = !records.gates.empty();
+void AddProof(const Manifest& manifest, const Records& records, const std::vector<CaseRecords>& sorted,
+              RunVerdict& run) {
+  std::set<uint64_t> seeds;
+  bool repeatable = true;
   for (const GateRecord& gate : records.gates) {
+    seeds.insert(gate.seed);
     run.gates_passed += gate.passed ? 1 : 0;
-    run.bitwise_all = run.bitwise_all && gate.bitwise_repeatable;
+    repeatable = repeatable && gate.bitwise_repeatable;
   }
   for (const CaseRecords& place : sorted) {
-    run.launches.planned += planned;
+    run.gates_total += static_cast<int>((manifest.variants.size() - place.unsupported.size()) * seeds.size());
+  }
+  run.gates_missing = run.gates_total - static_cast<int>(records.gates.size());
+  run.bitwise_all = repeatable && run.gates_total > 0 && run.gates_missing == 0;
+  for (const CaseRecords& place : sorted) {
+    run.launches.planned += manifest.launches;
     run.launches.used += static_cast<int>(place.usable.size());
     run.launches.left_out += place.left_out;
     run.launches.rerun += place.rerun;
@@ -154,7 +162,7 @@ RunVerdict Judge(const Manifest& manifest, const Records& records) {
   run.statistic = choice.statistic;
   run.null_spread_typical = choice.spread_typical;
   run.null_spread_floor = choice.spread_floor;
-  AddProof(records, sorted, manifest.launches, run);
+  AddProof(manifest, records, sorted, run);
   run.figures = ComputeFigures(manifest, records, sorted);
   AddNulls(manifest, sorted, run);
   AddUnmeasured(manifest, sorted, run);

@@ -81,8 +81,9 @@ struct RunVerdict {
   double null_spread_typical = 0;             // geometric means over the cases, in ln
   double null_spread_floor = 0;
 
-  int gates_passed = 0, gates_total = 0;
-  bool bitwise_all = false;  // every gate run was bitwise repeatable
+  // Runs of the gate: of every case, every variant that supports it and every seed that the records know.
+  int gates_passed = 0, gates_missing = 0, gates_total = 0;
+  bool bitwise_all = false;  // every gate run was bitwise repeatable; none is missing
   LaunchCounts launches;
   std::vector<Difference> differences;  // where host and device verdicts differ
   std::vector<Unmeasured> unmeasured;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "judge/stats/launch_value.h"
@@ -47,6 +48,22 @@ void RequireManifest(const Manifest& manifest) {
   if (!(weight > 0)) Refuse("manifest.cases", "have weight 0 all together: give one at least a weight");
 }
 
+// What was there before, so that a record that stands in the file twice doesn't count twice.
+template <typename Key>
+class Seen {
+ public:
+  void RequireNew(const Key& key, size_t i, std::string_view list) {
+    const auto [first, fresh] = places_.try_emplace(key, i);
+    if (fresh) return;
+    Refuse(fmt::format("records.{}[{}]", list, i),
+           fmt::format("repeats records.{0}[{1}]; leave one of the two away (counted from 0 among the {0})",
+                       list, first->second));
+  }
+
+ private:
+  std::map<Key, size_t> places_;
+};
+
 // Indices of cases by name, and the checks that every record needs.
 class CaseIndex {
  public:
@@ -62,6 +79,22 @@ class CaseIndex {
     return found->second;
   }
 
+  void RequireVariant(const std::string& variant, const std::string& field) const {
+    if (std::find(manifest_.variants.begin(), manifest_.variants.end(), variant) ==
+        manifest_.variants.end()) {
+      Refuse(field, fmt::format("= \"{}\" is not among manifest.variants", variant));
+    }
+  }
+  // Of a record that only a variant which supports the case can have.
+  void RequireSupported(const CaseRecords& place, const std::string& variant,
+                        const std::string& field) const {
+    RequireVariant(variant, field);
+    if (place.unsupported.contains(variant)) {
+      Refuse(field, fmt::format("= \"{}\", which manifest.unsupported says doesn't support {}", variant,
+                                place.facts->name));
+    }
+  }
+
   void RequireRun(const std::string& run_id, const std::string& field) const {
     if (run_id != manifest_.run_id) {
       Refuse(field + "run_id",
@@ -73,6 +106,36 @@ class CaseIndex {
   const Manifest& manifest_;
   std::map<std::string, size_t, std::less<>> index_;
 };
+
+// Whether every name and setting of a launch is one of the run that the manifest defines.
+void RequireOfRun(const CaseIndex& index, const Manifest& manifest, const LaunchRecord& launch,
+                  const CaseRecords& place, const std::string& field) {
+  if (launch.launch < 0 || launch.launch >= manifest.launches) {
+    Refuse(field + "launch",
+           fmt::format("= {} is outside 0..{} of the manifest", launch.launch, manifest.launches - 1));
+  }
+  if (launch.cache != place.facts->cache) {
+    Refuse(field + "cache",
+           fmt::format("= \"{}\", but the manifest's case is {}", launch.cache, place.facts->cache));
+  }
+  if (launch.threads != manifest.threads) {
+    Refuse(field + "threads", fmt::format("= {}, but {} in the manifest", launch.threads, manifest.threads));
+  }
+  std::set<std::pair<std::string, int>> arms;
+  for (size_t i = 0; i < launch.arms.size(); ++i) {
+    const ArmSamples& arm = launch.arms[i];
+    const std::string name = fmt::format("{}arms[{}]", field, i);
+    index.RequireSupported(place, arm.variant, name + ".variant");
+    if (!arms.emplace(arm.variant, arm.link).second) Refuse(name, "stands in the launch twice");
+    if (arm.link != 0 && arm.variant != manifest.baseline) {
+      Refuse(name + ".link", "= 1: only the baseline has a null arm");
+    }
+  }
+  for (size_t i = 0; i < launch.checks.size(); ++i) {
+    index.RequireVariant(launch.checks[i].variant, fmt::format("{}checks[{}].variant", field, i));
+  }
+  if (!launch.culprit.empty()) index.RequireVariant(launch.culprit, field + "culprit");
+}
 
 void Fail(CaseRecords& records, const std::string& variant, Reason reason, std::string why) {
   const auto [place, fresh] = records.failures.try_emplace(variant, Failure{reason, why});
@@ -120,10 +183,8 @@ void SortLaunches(const std::map<int, std::vector<const LaunchRecord*>>& attempt
       continue;
     }
     std::vector<const LaunchRecord*> sorted = found->second;
-    std::sort(sorted.begin(), sorted.end(), [](const LaunchRecord* a, const LaunchRecord* b) {
-      // Of two records with the same attempt the one written first counts; both stand in one vector.
-      return a->attempt != b->attempt ? a->attempt < b->attempt : a < b;
-    });
+    std::sort(sorted.begin(), sorted.end(),
+              [](const LaunchRecord* a, const LaunchRecord* b) { return a->attempt < b->attempt; });
     const auto usable =
         std::find_if(sorted.begin(), sorted.end(), [](const LaunchRecord* x) { return TimedWhole(*x); });
     if (usable != sorted.end()) {
@@ -153,14 +214,19 @@ std::vector<CaseRecords> SortRecords(const Manifest& manifest, const Records& re
   for (size_t i = 0; i < sorted.size(); ++i) sorted[i].facts = &manifest.cases[i];
   for (size_t i = 0; i < manifest.unsupported.size(); ++i) {
     const Unsupported& skip = manifest.unsupported[i];
-    const size_t place = index.Of(skip.case_name, fmt::format("manifest.unsupported[{}].", i));
+    const std::string field = fmt::format("manifest.unsupported[{}].", i);
+    const size_t place = index.Of(skip.case_name, field);
+    index.RequireVariant(skip.variant, field + "variant");
     sorted[place].unsupported[skip.variant] = skip.reason;
   }
+  Seen<std::tuple<std::string, std::string, uint64_t>> gates;
   for (size_t i = 0; i < records.gates.size(); ++i) {
     const GateRecord& gate = records.gates[i];
     const std::string field = fmt::format("records.gates[{}].", i);
     index.RequireRun(gate.run_id, field);
     CaseRecords& place = sorted[index.Of(gate.case_name, field)];
+    index.RequireSupported(place, gate.variant, field + "variant");
+    gates.RequireNew({gate.case_name, gate.variant, gate.seed}, i, "gates");
     if (gate.passed) {
       ++place.passed_checks[gate.variant];
     } else {
@@ -168,15 +234,14 @@ std::vector<CaseRecords> SortRecords(const Manifest& manifest, const Records& re
     }
   }
   std::vector<std::map<int, std::vector<const LaunchRecord*>>> attempts(sorted.size());
+  Seen<std::tuple<std::string, int, int>> launches;
   for (size_t i = 0; i < records.launches.size(); ++i) {
     const LaunchRecord& launch = records.launches[i];
     const std::string field = fmt::format("records.launches[{}].", i);
     index.RequireRun(launch.run_id, field);
     const size_t place = index.Of(launch.case_name, field);
-    if (launch.launch < 0 || launch.launch >= manifest.launches) {
-      Refuse(field + "launch",
-             fmt::format("= {} is outside 0..{} of the manifest", launch.launch, manifest.launches - 1));
-    }
+    RequireOfRun(index, manifest, launch, sorted[place], field);
+    launches.RequireNew({launch.case_name, launch.launch, launch.attempt}, i, "launches");
     NoteFailures(manifest, launch, sorted[place]);
     attempts[place][launch.launch].push_back(&launch);
   }

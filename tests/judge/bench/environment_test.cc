@@ -60,8 +60,9 @@ class Fit : public testing::Test {
           slept_s_ += seconds;
           return slept_s_ < stop_at_s_;
         },
-        2, wait_s, {});
+        2, wait_s, {}, [this](const std::string& unfit) { told_.push_back(unfit); });
   }
+  std::vector<std::string> told_;
   int samples_ = 0;
   double slept_s_ = 0;
   double stop_at_s_ = 1e9;
@@ -73,12 +74,14 @@ TEST_F(Fit, AQuietMachineIsFitAtOnceWhateverLiesBefore) {
   EXPECT_EQ(f.waited_s, 0);
   EXPECT_EQ(slept_s_, 2);
   EXPECT_EQ(f.sample.other_busy, 0.01);
+  EXPECT_THAT(told_, testing::IsEmpty());
 }
 
 TEST_F(Fit, ABusyMachineIsWaitedFor) {
   const Fitness f = Wait({0, 0.9, 0.9, 0.9});
   EXPECT_EQ(f.unfit, std::nullopt);
   EXPECT_EQ(f.waited_s, 6);
+  EXPECT_THAT(told_, testing::ElementsAre(HasSubstr("90%"))) << "once, and before the wait";
 }
 
 TEST_F(Fit, ButNotForEver) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 
 #include "judge/bench/fakes.h"
 #include "judge/record/jsonl.h"
@@ -140,6 +141,41 @@ TEST_F(SessionTest, ResumeRefusesAnotherRunOrNone) {
   selection_ = {};
   options_.launches = 13;
   EXPECT_THAT(Refusal(), HasSubstr("launches was 12, now 13"));
+}
+
+TEST_F(SessionTest, WhatIsWrongWithTheDirectoryIsSaidBeforeAnythingRuns) {
+  const auto refusal = [this] {
+    try {
+      OpenRunDirectory(options_, ManifestOf(MakeSetup(suite_, selection_, subject_)));
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string("no refusal");
+  };
+  EXPECT_EQ(refusal(), "no refusal");
+  EXPECT_TRUE(fs::is_empty(options_.directory)) << "the probe leaves nothing";
+  const fs::path base = options_.directory;
+  options_.directory = base / "file" / "below";
+  std::ofstream(base / "file") << "x";
+  EXPECT_THAT(refusal(), HasSubstr("--out = "));
+  options_.directory = "/proc/pagoda";
+  EXPECT_THAT(refusal(), HasSubstr("--out = /proc/pagoda can't be made"));
+  options_.directory = base;
+  Run();
+  EXPECT_THAT(refusal(), HasSubstr("holds a run already (manifest.json)"));
+}
+
+TEST_F(SessionTest, ResumeRefusesGateRecordsThatWereChanged) {
+  Run();
+  Records saved = Saved();
+  fs::remove(options_.directory / kRecordsFile);
+  std::swap(saved.gates[0], saved.gates[1]);
+  {
+    RecordWriter writer(options_.directory / kRecordsFile);
+    for (const GateRecord& gate : saved.gates) writer.Append(gate);
+  }
+  options_.resume = true;
+  EXPECT_THAT(Refusal(), HasSubstr("--resume finds the gate run of b"));
 }
 
 TEST_F(SessionTest, AFailedGateKeepsItsVariantFromBeingTimedThere) {

@@ -236,6 +236,12 @@ TEST(ParseRecords, BrokenLineNamesLineAndField) {
   EXPECT_EQ(field([](J& j) { j["arms"][1]["device_ns"][1] = nullptr; }),
             "records.jsonl:2: arms[1].device_ns[1]");
   EXPECT_EQ(field([](J& j) { j["arms"][1]["host_ns"].push_back(1.0); }), "records.jsonl:2: arms[1].host_ns");
+  EXPECT_EQ(field([](J& j) { j["slot_order"].erase(1); }), "records.jsonl:2: slot_order");
+  EXPECT_EQ(field([](J& j) { j["checks"].erase(1); }), "records.jsonl:2: checks");
+  EXPECT_EQ(field([](J& j) { j["after"]["involuntary_switches"] = -1; }),
+            "records.jsonl:2: after.involuntary_switches");
+  EXPECT_EQ(field([](J& j) { j["after"]["throttle_events"] = -2; }),
+            "records.jsonl:2: after.throttle_events");
   EXPECT_EQ(field([](J& j) { j["slot_order"][0] = 0; }), "records.jsonl:2: slot_order[1]");
   EXPECT_EQ(field([](J& j) { j["slot_order"][0] = 2; }), "records.jsonl:2: slot_order[0]");
   EXPECT_EQ(field([](J& j) { j["checks"][0]["max_abs_error"] = -1; }),

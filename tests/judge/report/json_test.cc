@@ -32,7 +32,7 @@ TEST(JsonReport, HasTheTopVerdict) {
   EXPECT_EQ(report["lead"], Ratio(1.043, 1.043 - 0.011, 1.043 + 0.011));
   EXPECT_EQ(report["null"], Ratio(1.0, 0.998, 1.002));
   EXPECT_EQ(report["mde"], 0.013);
-  EXPECT_EQ(report["gate"], json({{"passed", 12}, {"total", 12}, {"bitwise", true}}));
+  EXPECT_EQ(report["gate"], json({{"passed", 12}, {"missing", 0}, {"total", 12}, {"bitwise", true}}));
   EXPECT_EQ(report["not_measured"], json({"other machines", "prefill"}));
   EXPECT_EQ(report["recommendation"]["no_evidence"], json({"b4_s512_bf16_decode"}));
   EXPECT_EQ(report["environment"]["cpu"], "Example CPU");

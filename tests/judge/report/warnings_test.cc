@@ -125,8 +125,19 @@ TEST(Warnings, UnrepeatableVariantsAreNamedOnce) {
 
 TEST(Warnings, MissingCeilings) {
   SampleRun run = HandMadeRun();
-  for (Figures& f : run.verdict.figures) f.bound_us = f.roofline_fraction = 0;
+  run.manifest.ceilings.bandwidth.clear();
   EXPECT_EQ(OnlyWarning(run).kind, Warning::kCeilingsMissing);
+  EXPECT_THAT(OnlyWarning(run).what, HasSubstr("No ceiling of memory in the manifest"));
+  run = HandMadeRun();
+  run.manifest.ceilings.compute.clear();
+  EXPECT_THAT(OnlyWarning(run).what, HasSubstr("No ceiling of arithmetic in the manifest"));
+}
+
+TEST(Warnings, GateRunsWithoutARecord) {
+  SampleRun run = HandMadeRun();
+  run.verdict.gates_missing = 2;
+  EXPECT_EQ(OnlyWarning(run).kind, Warning::kGatesMissing);
+  EXPECT_THAT(OnlyWarning(run).what, HasSubstr("2 of "));
 }
 
 TEST(Warnings, SourcesThatDifferFromTheCommit) {

@@ -148,6 +148,19 @@ TEST(Judge, InterruptedRunListsWhatIsMissing) {
   EXPECT_EQ(run.contrasts[0].counts.missing, 1);
 }
 
+TEST(Judge, CountsGateRunsThatHaveNoRecord) {
+  RunBuilder builder({"a", "b"}, 2);
+  Records records = builder.Build();
+  EXPECT_EQ(Judge(builder.manifest(), records).gates_total, 4);
+  EXPECT_EQ(Judge(builder.manifest(), records).gates_missing, 0);
+  records.gates.erase(records.gates.begin() + 2, records.gates.end());  // all of a case
+  const RunVerdict run = Judge(builder.manifest(), records);
+  EXPECT_EQ(run.gates_passed, 2);
+  EXPECT_EQ(run.gates_missing, 2);
+  EXPECT_EQ(run.gates_total, 4);
+  EXPECT_FALSE(run.bitwise_all);
+}
+
 TEST(Judge, SkippedCaseOfAVariantIsListed) {
   RunBuilder builder({"a", "b", "c"}, 2);
   builder.manifest().unsupported = {{"c1", "c", "head_dim 100"}};

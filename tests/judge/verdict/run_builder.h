@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -63,12 +64,12 @@ class RunBuilder {
 
   Manifest& manifest() { return manifest_; }
 
-  // Every gate passed, every launch fine.
+  // Every gate passed, every launch fine, all as the manifest says by then.
   Records Build() const {
     Records records;
     Random random(seed_);
     for (size_t c = 0; c < manifest_.cases.size(); ++c) {
-      for (const std::string& variant : manifest_.variants) {
+      for (const std::string& variant : VariantsOf(static_cast<int>(c))) {
         GateRecord gate;
         gate.run_id = manifest_.run_id;
         gate.case_name = manifest_.cases[c].name;
@@ -84,6 +85,15 @@ class RunBuilder {
   }
 
  private:
+  // Those that the manifest doesn't call unsupported.
+  std::vector<std::string> VariantsOf(int c) const {
+    std::vector<std::string> variants = manifest_.variants;
+    for (const Unsupported& u : manifest_.unsupported) {
+      if (u.case_name == manifest_.cases[static_cast<size_t>(c)].name) std::erase(variants, u.variant);
+    }
+    return variants;
+  }
+
   ArmSamples Arm(const std::string& variant, int link, int c, Random& random) const {
     const double noise = spread_ / std::sqrt(2.0) * random.Normal();
     const auto effect = [&](const std::map<std::pair<std::string, int>, double>& effects) {
@@ -109,8 +119,13 @@ class RunBuilder {
     launch.calls_per_epoch = 3;
     launch.blocks = kBlocks;
     launch.clock_resolution_ns = 20;
-    for (const std::string& variant : manifest_.variants) launch.arms.push_back(Arm(variant, 0, c, random));
-    launch.arms.push_back(Arm(manifest_.baseline, 1, c, random));
+    launch.cache = manifest_.cases[static_cast<size_t>(c)].cache;
+    launch.threads = manifest_.threads;
+    for (const std::string& variant : VariantsOf(c)) launch.arms.push_back(Arm(variant, 0, c, random));
+    const bool with_null = std::any_of(launch.arms.begin(), launch.arms.end(), [this](const ArmSamples& arm) {
+      return arm.variant == manifest_.baseline;
+    });
+    if (with_null) launch.arms.push_back(Arm(manifest_.baseline, 1, c, random));
     for (size_t i = 0; i < launch.arms.size(); ++i) {
       launch.slot_order.push_back(static_cast<int>(i));
       ArmCheck check;

@@ -137,6 +137,46 @@ TEST_F(SortRecordsTest, RefusesRecordsThatDontBelongToTheManifest) {
   EXPECT_EQ(FieldOfError(manifest_, other), "records.gates[1].case");
 }
 
+TEST_F(SortRecordsTest, RefusesNamesAndSettingsThatTheManifestDoesntKnow) {
+  const auto launch = [&](auto change) {
+    Records records = records_;
+    change(records.launches[4]);
+    return FieldOfError(manifest_, records);
+  };
+  const auto gate = [&](auto change) {
+    Records records = records_;
+    change(records.gates[1]);
+    return FieldOfError(manifest_, records);
+  };
+  EXPECT_EQ(gate([](GateRecord& g) { g.variant = "z"; }), "records.gates[1].variant");
+  EXPECT_EQ(launch([](LaunchRecord& l) { l.arms[1].variant = "z"; }), "records.launches[4].arms[1].variant");
+  EXPECT_EQ(launch([](LaunchRecord& l) { l.arms[1].variant = "a"; }), "records.launches[4].arms[1]");
+  EXPECT_EQ(launch([](LaunchRecord& l) { l.arms[1].link = 1; }), "records.launches[4].arms[1].link");
+  EXPECT_EQ(launch([](LaunchRecord& l) { l.checks[1].variant = "z"; }),
+            "records.launches[4].checks[1].variant");
+  EXPECT_EQ(launch([](LaunchRecord& l) { l.culprit = "z"; }), "records.launches[4].culprit");
+  EXPECT_EQ(launch([](LaunchRecord& l) { l.cache = "warm"; }), "records.launches[4].cache");
+  EXPECT_EQ(launch([](LaunchRecord& l) { l.threads = 7; }), "records.launches[4].threads");
+}
+
+TEST_F(SortRecordsTest, RefusesARecordThatStandsThereTwice) {
+  Records twice = records_;
+  twice.gates.push_back(twice.gates[2]);
+  EXPECT_EQ(FieldOfError(manifest_, twice), "records.gates[4]");
+  twice = records_;
+  twice.launches.push_back(twice.launches[5]);
+  EXPECT_EQ(FieldOfError(manifest_, twice), "records.launches[24]");
+}
+
+TEST_F(SortRecordsTest, RefusesRecordsOfWhatIsCalledUnsupported) {
+  manifest_.unsupported = {{"c1", "b", "why"}};
+  EXPECT_EQ(FieldOfError(manifest_, records_), "records.gates[3].variant");
+  std::erase_if(records_.gates, [](const GateRecord& g) { return g.case_name == "c1" && g.variant == "b"; });
+  EXPECT_EQ(FieldOfError(manifest_, records_), "records.launches[12].arms[1].variant");
+  manifest_.unsupported = {{"c1", "z", "why"}};
+  EXPECT_EQ(FieldOfError(manifest_, records_), "manifest.unsupported[0].variant");
+}
+
 TEST_F(SortRecordsTest, RefusesAManifestThatContradictsItself) {
   const auto field = [&](auto change) {
     Manifest manifest = manifest_;

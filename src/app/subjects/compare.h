@@ -13,8 +13,8 @@ namespace pagoda::app {
 struct Tolerance {
   double atol = 0;
   double rtol = 0;
-  // Multiplies atol by min(1, rms of the wanted row): outputs shrink with the number of keys, and at a fixed
-  // atol a whole missing page passes at 16,384 of them. Not for the LSE.
+  // Multiplies atol by min(1, the wanted row's magnitude): outputs shrink with the number of keys, and at a
+  // fixed atol a whole missing page passes at 16,384 of them. Not for the LSE.
   bool scale_by_row = false;
 };
 

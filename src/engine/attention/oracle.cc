@@ -108,7 +108,7 @@ struct RowAt {
 };
 
 void ComputeRow(const SoftmaxBatch& batch, const SoftmaxCall& call, const HeadKeys& keys, int64_t kv_len,
-                const RowAt& at, int64_t head, double* out, double* lse) {
+                const RowAt& at, int64_t head, double* out, double* lse, double* magnitude) {
   const PagedKvView& kv = call.kv;
   const SoftmaxParams& p = batch.params;
   const double minus_infinity = -std::numeric_limits<double>::infinity();
@@ -146,12 +146,16 @@ void ComputeRow(const SoftmaxBatch& batch, const SoftmaxCall& call, const HeadKe
     s = std::exp(s - largest);
     sum += s;
   }
+  double squares_of_terms = 0;
   for (int64_t j = visible.first; j < visible.end; ++j) {
     const double weight = score[j - visible.first] / sum;
     const double* v = keys.v.data() + (j - keys.range.first) * kv.head_dim_v;
     for (int64_t d = 0; d < kv.head_dim_v; ++d) out[d] += weight * v[d];
+    squares_of_terms += weight * weight * Dot(v, v, kv.head_dim_v);
   }
   *lse = largest + std::log(sum);
+  const double squares = std::max(squares_of_terms, Dot(out, out, kv.head_dim_v));
+  *magnitude = std::sqrt(squares / static_cast<double>(kv.head_dim_v));
 }
 
 std::vector<int64_t> RowsToCompute(const SoftmaxBatch& batch, const OracleOptions& options, bool sampled) {
@@ -230,6 +234,7 @@ OracleResult SoftmaxOracle(const SoftmaxBatch& batch, const SoftmaxCall& call, c
   const int64_t group = kv_heads == 0 ? 0 : batch.q_heads / kv_heads;
   result.out.resize(result.rows.size() * batch.q_heads * dim);
   result.lse.resize(result.rows.size() * batch.q_heads);
+  result.magnitude.resize(result.rows.size() * batch.q_heads);
 
   const std::vector<SequenceRows> sequences = BySequence(batch, result.rows);
   const auto compute = [&](int64_t task, int) {
@@ -240,7 +245,7 @@ OracleResult SoftmaxOracle(const SoftmaxBatch& batch, const SoftmaxCall& call, c
       for (const RowAt& at : s.rows) {
         const int64_t cell = at.index * batch.q_heads + head;
         ComputeRow(batch, call, keys, s.kv_len, at, head, result.out.data() + cell * dim,
-                   result.lse.data() + cell);
+                   result.lse.data() + cell, result.magnitude.data() + cell);
       }
     }
   };

@@ -21,6 +21,10 @@ struct OracleResult {
   std::vector<int64_t> rows;  // the rows of q that were computed, ascending; all of them unless sampled
   std::vector<double> out;    // [rows, Hq, Dv]
   std::vector<double> lse;    // [rows, Hq], natural log, counts the sink; -inf where nothing is visible
+  // [rows, Hq], as root mean square over Dv: the row, or the root of the sum of (p * v)^2 over its keys where
+  // that is larger, because the terms happen to cancel. What rounding errors of a right kernel are relative
+  // to.
+  std::vector<double> magnitude;
   bool sampled = false;
 };
 

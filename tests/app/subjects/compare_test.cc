@@ -16,7 +16,7 @@ const float kNaN = std::nanf("");
 struct Pair {
   std::vector<float> out = {1, 2, 3, 4};
   std::vector<float> lse = {0.5, 0.25};
-  OracleResult want{{0, 1}, {1, 2, 3, 4}, {0.5, 0.25}, false};
+  OracleResult want{{0, 1}, {1, 2, 3, 4}, {0.5, 0.25}, {1, 1}, false};
 
   Comparison Compare(const Tolerance& tolerance) {
     return app::Compare(TensorView::Dense(out.data(), DType::kF32, {2, 1, 2}),
@@ -74,8 +74,9 @@ TEST(Compare, OnlyTheSameInfinityPasses) {
 TEST(Compare, ScalingByRowShrinksAtolOfSmallRowsOnly) {
   Pair p;
   p.want.out = {0.01, -0.01, 30, 40};
+  p.want.magnitude = {0.01, 35};
   p.out = {0.012F, -0.01F, 30.09F, 40};
-  // The first row's rms is 0.01, so atol 0.1 becomes 0.001; the second's is above 1 and keeps 0.1.
+  // The first row's magnitude makes atol 0.1 to 0.001; the second's is above 1 and keeps 0.1.
   const Comparison c = p.Compare({0.1, 0, true});
   EXPECT_EQ(c.outside, 1);
   EXPECT_EQ(c.row, 0);
@@ -85,7 +86,7 @@ TEST(Compare, ScalingByRowShrinksAtolOfSmallRowsOnly) {
 
 TEST(Compare, LooksOnlyAtRowsThatTheOracleHas) {
   Pair p;
-  p.want = {{1}, {3, 4}, {0.25}, true};
+  p.want = {{1}, {3, 4}, {0.25}, {1}, true};
   p.out[0] = kNaN;
   EXPECT_EQ(p.Compare({0, 0}).compared, 3);
   EXPECT_TRUE(p.Compare({0, 0}).passed());

@@ -101,6 +101,17 @@ TEST(SoftmaxOracle, SoftcapComesBeforeAlibi) {
   EXPECT_NEAR(SoftmaxOracle(p.batch, p.call).out[0], 1 / (1 + std::exp(-(2 * std::tanh(2.0) - 0.5))), 1e-15);
 }
 
+TEST(SoftmaxOracle, MagnitudeIsThatOfTheTermsWhereTheyCancel) {
+  OneHead cancelled({0}, {0, 0}, {3, -3});
+  const OracleResult r = SoftmaxOracle(cancelled.batch, cancelled.call);
+  EXPECT_NEAR(r.out[0], 0, 1e-15);
+  EXPECT_NEAR(r.magnitude[0], std::sqrt(2 * 1.5 * 1.5), 1e-12);
+  OneHead added({0}, {0, 0}, {3, 3});
+  EXPECT_NEAR(SoftmaxOracle(added.batch, added.call).magnitude[0], 3, 1e-12);
+  OneHead nothing({0}, {}, {});
+  EXPECT_EQ(SoftmaxOracle(nothing.batch, nothing.call).magnitude[0], 0);
+}
+
 TEST(SoftmaxOracle, TheSinkTakesWeightAndIsInTheLse) {
   OneHead p({0}, {0, 0}, {3, 3});
   float sink = std::log(2.0F);

@@ -13,6 +13,7 @@ class ThreadPool {
  public:
   // How long an idle worker spins before it parks, nanoseconds.
   static constexpr int64_t kSpinNs = 100'000;
+  static constexpr int kMaxThreads = 4096;
 
   // What a launch cost, kept since the last ResetCounters.
   struct Counters {
@@ -23,8 +24,9 @@ class ThreadPool {
     int64_t last_end_ns = 0;
   };
 
-  // threads >= 1. Worker i is pinned to the i-th CPU that the process may use (wrapping round), unless `pin`
-  // is false; the calling thread is never pinned by the pool. Throws Error(threads) when out of range.
+  // 1 <= threads <= kMaxThreads. Worker i is pinned to the i-th CPU that the process may use (wrapping
+  // round), unless `pin` is false; the calling thread is never pinned by the pool. Throws Error(threads) when
+  // out of range.
   explicit ThreadPool(int threads, bool pin = true);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;

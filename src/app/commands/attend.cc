@@ -15,6 +15,7 @@
 #include "app/commands/command.h"
 #include "app/commands/console.h"
 #include "app/commands/usage.h"
+#include "base/sys/file.h"
 #include "judge/report/numbers.h"
 #include "judge/report/text.h"
 #include "pagoda/status.h"
@@ -75,12 +76,16 @@ void RunFile(const Options& options, const CommandContext& context, Kernels& ker
   if (!std::filesystem::exists(path, ignored)) {
     throw Error(ErrorCode::kInvalidArgument, "CASE", "does not exist; give the path of a safetensors file");
   }
+  if (std::filesystem::is_directory(path, ignored)) {
+    throw Error(ErrorCode::kInvalidArgument, "CASE", "is a directory; give the path of a safetensors file");
+  }
   for (const auto& [option, file] :
        {std::pair{"--out", &options.out}, {"--make-golden", &options.make_golden}}) {
     if (!file->empty() && std::filesystem::equivalent(path, *file, ignored)) {
       throw Error(ErrorCode::kInvalidArgument, option,
                   "is the CASE itself, which it would replace; give another file");
     }
+    if (!file->empty()) const sys::OutputFile probe(*file);  // an unwritable one is said before the work
   }
   const CaseFile c = CaseFile::Open(path);
   if (!options.make_golden.empty()) {
@@ -182,6 +187,11 @@ int RunAttend(Options& options, const CommandContext& context) {
     }
   }
   if (options.variants == std::vector<std::string>{"all"}) options.variants.clear();
+  for (const std::string& name : options.variants) {
+    if (std::count(options.variants.begin(), options.variants.end(), name) > 1) {
+      throw Error(ErrorCode::kInvalidArgument, "--variant", fmt::format("names \"{}\" twice", name));
+    }
+  }
   Kernels kernels(*pagoda_kernel_library());
   for (const std::string& name : options.variants) kernels.Variant(name);
   std::vector<FileOutcome> outcomes;
@@ -233,9 +243,9 @@ void AddAttend(CLI::App& app, CommandContext& context) {
       "Examples:\n"
       "  pagoda attend case.safetensors --check\n"
       "  pagoda attend case.safetensors --variant spmd_paged_attention_highperf --out result.safetensors\n"
-      "Exit codes, the worst of several files: 2 a file is invalid, 3 a variant is wrong, 5 no variant "
-      "supports\n"
-      "it, 0 all that support it pass.");
+      "Exit codes, the worst of several files: 0 all variants that support it pass, 2 a file is invalid, 3 "
+      "a\n"
+      "variant is wrong, 5 no variant supports it, 6 I/O or internal error.");
   attend->callback([options, &context] { context.exit_code = RunAttend(*options, context); });
 }
 

@@ -67,59 +67,56 @@ bool SleepFor(double seconds) {
   return !Stopped();
 }
 
-// One case with what it costs at a nominal machine.
-struct Predicted {
-  judge::CaseSpec spec;
-  judge::CaseFacts facts;
-  double launch_s = 0;
-};
-
-std::vector<Predicted> Predict(const judge::RunSetup& setup) {
-  const judge::ProtocolOptions protocol;
-  std::vector<Predicted> cases;
-  for (size_t i = 0; i < setup.cases.size(); ++i) {
-    const auto cost = judge::RooflineCost(setup.facts[i], setup.variants.size() + 1, {}, protocol);
-    cases.push_back({setup.cases[i], setup.facts[i], judge::LaunchSeconds(cost, protocol)});
-  }
-  return cases;
-}
-
-void PrintDryRun(const judge::RunSetup& setup, const BenchOptions& options) {
-  const int launches = judge::LaunchesToRun(setup, options.launches);
+// What the run would cost on a nominal machine, cut to the budget as the run would be.
+void PrintDryRun(const judge::RunSetup& setup, const BenchOptions& options, double budget_s) {
   const judge::NominalMachine nominal;
-  double total_s = 0;
+  const judge::ProtocolOptions whole = setup.Protocol();
+  std::vector<judge::LaunchCost> costs;
+  for (const judge::CaseFacts& facts : setup.facts) {
+    costs.push_back(judge::RooflineCost(facts, setup.variants.size() + 1, nominal, whole));
+  }
+  const judge::Schedule schedule = judge::FitBudget(costs, judge::LaunchesToRun(setup, options.launches),
+                                                    judge::FewestLaunches(setup), whole, budget_s);
   json list = json::array();
   judge::Table table{{{"case"}, {"bytes", true}, {"MFLOP", true}, {"weight", true}, {"predicted", true}}, {}};
-  for (const Predicted& c : Predict(setup)) {
-    total_s += c.launch_s * launches;
-    list.push_back({{"case", c.spec.name},
-                    {"bytes", c.facts.bytes},
-                    {"flops", c.facts.flops},
-                    {"weight", c.spec.weight},
-                    {"predicted_s", c.launch_s * launches}});
-    table.rows.push_back({{c.spec.name},
-                          {judge::Bytes(c.facts.bytes)},
-                          {judge::Significant(c.facts.flops / 1e6)},
-                          {judge::Significant(c.spec.weight)},
-                          {judge::Elapsed(c.launch_s * launches)}});
+  for (size_t i = 0; i < setup.cases.size(); ++i) {
+    const judge::CaseSpec& spec = setup.cases[i];
+    const judge::CaseFacts& facts = setup.facts[i];
+    const double predicted_s = judge::LaunchSeconds(costs[i], schedule.protocol) * schedule.launches;
+    list.push_back({{"case", spec.name},
+                    {"bytes", facts.bytes},
+                    {"flops", facts.flops},
+                    {"weight", spec.weight},
+                    {"predicted_s", predicted_s}});
+    table.rows.push_back({{spec.name},
+                          {judge::Bytes(facts.bytes)},
+                          {judge::Significant(facts.flops / 1e6)},
+                          {judge::Significant(spec.weight)},
+                          {judge::Elapsed(predicted_s)}});
   }
   if (options.json) {
     fmt::print("{}\n", json({{"schema", 1},
                              {"suite", setup.suite},
                              {"variants", setup.variants},
                              {"baseline", setup.baseline},
-                             {"launches", launches},
+                             {"launches", schedule.launches},
+                             {"blocks", schedule.protocol.blocks},
+                             {"budget_s", budget_s},
+                             {"fits_budget", schedule.fits},
                              {"cases", list},
-                             {"predicted_s", total_s}})
+                             {"predicted_s", schedule.predicted_s}})
                            .dump(2));
     return;
   }
   fmt::print("{}", judge::PlainTable(table, "", UsesColour(stdout)));
   fmt::print(
-      "{} variants, baseline {}; {} launches of each case; about {} for a machine of {:g} GB/s and {:g} "
-      "GFLOP/s, without the gate\n",
-      setup.variants.size(), setup.baseline, launches, judge::Elapsed(total_s), nominal.gb_per_s,
-      nominal.gflop_per_s);
+      "{}, baseline {}; {} launches of each case; about {} for a machine of {:g} GB/s and {:g} GFLOP/s, "
+      "without the gate\n",
+      judge::Counted(std::ssize(setup.variants), "variant", "variants"), setup.baseline, schedule.launches,
+      judge::Elapsed(schedule.predicted_s), nominal.gb_per_s, nominal.gflop_per_s);
+  if (!schedule.note.empty()) {
+    fmt::print("to fit the budget of {}: {}\n", judge::DurationText(budget_s), schedule.note);
+  }
   for (const judge::Unsupported& u : setup.unsupported) {
     fmt::print("not run: {} {}: {}\n", u.case_name, u.variant, u.reason);
   }
@@ -130,7 +127,8 @@ bool TakeLock(sys::MachineLock& lock, const BenchOptions& options) {
   const std::string purpose = "bench " + options.suite;
   if (lock.TryLock(purpose)) return true;
   if (options.lock == "refuse") {
-    PrintError(fmt::format("{} measures on this machine; wait for it with --lock wait", lock.Holder()));
+    PrintError(fmt::format("{} measures on this machine; without --lock refuse this would wait for it",
+                           lock.Holder()));
     return false;
   }
   PrintWarning(fmt::format("waiting for {}, which measures on this machine", lock.Holder()));
@@ -162,7 +160,7 @@ class Bench {
 
   int Run() {
     if (options_.dry_run) {
-      PrintDryRun(setup_, options_);
+      PrintDryRun(setup_, options_, budget_s_);
       return kDone;
     }
     if (setup_.GateCases().empty()) {
@@ -177,6 +175,7 @@ class Bench {
                                               : std::filesystem::path(options_.out);
     session_.launches = options_.launches;
     session_.budget_s = budget_s_;
+    session_.protocol = setup_.Protocol();
     session_.resume = options_.resume;
     RequireFitDirectory(manifest);
     std::signal(SIGINT, AskToStop);
@@ -236,9 +235,7 @@ class Bench {
   }
 
   judge::SessionResult Measure(judge::Manifest manifest) {
-    const std::filesystem::path mark =
-        std::filesystem::temp_directory_path() / fmt::format("pagoda-{}.mark", manifest.run_id);
-    judge::ProcessRunner runner(LaunchCommand(), mark, Stopped);
+    judge::ProcessRunner runner(LaunchCommand(), session_.directory / "launch.mark", Stopped);
     const judge::SessionHooks hooks{
         .runner = runner,
         .stop = Stopped,
@@ -403,7 +400,11 @@ void AddBench(CLI::App& app, CommandContext& context) {
   bench->add_option("--delta", options->delta, "Smallest difference that matters (default: 1%)")
       ->type_name("SHARE");
   bench->add_option("--seed", options->seed, "Of inputs and of every random order (default: 2026)")
-      ->type_name("N");
+      ->type_name("N")
+      ->check([](const std::string& text) {
+        const bool digits = text.find_first_not_of("0123456789") == std::string::npos;
+        return digits ? "" : text + " is not a whole number from 0 on";
+      });
   bench->add_option("--out", options->out, "Directory for records and reports (default: runs/DATE-SUITE)")
       ->type_name("DIR");
   bench->add_flag("--resume", options->resume, "Go on with the interrupted run in --out DIR");

@@ -156,7 +156,9 @@ void AddGate(CLI::App& app, CommandContext& context) {
       "Examples:\n"
       "  pagoda gate smoke\n"
       "  pagoda gate llm --variants gather,spmd_paged_attention --only s4096\n"
-      "Exit codes: 0 all correct, 3 a run failed, 5 no variant supports any case.");
+      "Exit codes: 0 all correct, 2 bad usage or input, 3 a run failed, 5 no variant supports any case, 6 "
+      "I/O or\n"
+      "internal error.");
   gate->callback([options, &context] { context.exit_code = RunGateCommand(*options, context); });
 }
 

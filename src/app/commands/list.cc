@@ -13,6 +13,7 @@
 #include "app/subjects/softmax.h"
 #include "app/subjects/variant_info.h"
 #include "base/listed.h"
+#include "judge/bench/setup.h"
 #include "judge/bench/suite.h"
 #include "judge/report/numbers.h"
 #include "judge/report/text.h"
@@ -66,6 +67,8 @@ void ListSuites(bool as_json) {
 
 void ListCases(const std::string& name, bool as_json) {
   const judge::Suite suite = OpenSuite(name).suite;
+  judge::MakeSetup(suite, {},
+                   SoftmaxSubject());  // a suite that no bench would take isn't shown as if it were fine
   json list = json::array();
   judge::Table table{{{"case"}, {"operator"}, {"bytes", true}, {"MFLOP", true}, {"cache"}, {"weight", true}},
                      {}};

@@ -8,6 +8,7 @@
 #include <exception>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "app/commands/command.h"
@@ -55,7 +56,11 @@ int Main(int argc, const char* const* argv) {
       "interrupted.");
   AddCommands(app, context);
   AddGlobalOptions(app, context);
-  app.parse_complete_callback([] { ActiveIsa(); });  // a wrong PAGODA_ISA is bad input, not a wrong kernel
+  // A wrong PAGODA_ISA or PAGODA_THREADS is bad input of any command, not a fault of a kernel or a file.
+  app.parse_complete_callback([&context] {
+    ActiveIsa();
+    context.Threads();
+  });
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {  // --help and --version
@@ -66,6 +71,9 @@ int Main(int argc, const char* const* argv) {
   } catch (const Error& e) {
     PrintError(e.what());
     return ExitCodeOf(e.code());
+  } catch (const std::system_error& e) {  // of a print to a full disk or a closed pipe
+    PrintError(fmt::format("standard output can't be written: {}", e.code().message()));
+    return kIoOrInternal;
   } catch (const std::exception& e) {
     PrintError(fmt::format("internal error: {}", e.what()));
     return kIoOrInternal;

@@ -133,7 +133,8 @@ void AddReport(CLI::App& app, CommandContext& context) {
       "Examples:\n"
       "  pagoda report runs/2026-03-01\n"
       "  pagoda report runs/2026-03-01 --format markdown > report.md\n"
-      "Exit codes: 0 done, 2 no such run or a broken record (its line is named).");
+      "Exit codes: 0 done, 2 no such run or a broken record (its line is named), 6 I/O error.\n"
+      "--json of several runs is one object a line.");
   command->callback([options, &context] {
     Print(*options);
     context.exit_code = kDone;

@@ -47,7 +47,7 @@ void AddGlobalOptions(CLI::App& app, CommandContext& context) {
   app.add_option("--threads", context.threads,
                  "Threads to compute with (default: PAGODA_THREADS, else all CPUs)")
       ->type_name("N")
-      ->check(CLI::Range(1, 1024));
+      ->check(CLI::Range(1, ThreadPool::kMaxThreads));
   for (CLI::App* command : app.get_subcommands(std::function<bool(CLI::App*)>()))
     AddGlobalOptions(*command, context);
 }

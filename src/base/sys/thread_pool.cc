@@ -28,7 +28,6 @@
 namespace pagoda {
 namespace {
 
-constexpr int kMaxThreads = 4096;
 // Two lines: the adjacent-line prefetcher of x86 pulls pairs.
 constexpr size_t kApart = 128;
 // Between two operators of a decoder pass a few microseconds; waking a parked thread costs 5-50.
@@ -262,9 +261,10 @@ int DefaultThreads() {
   const std::string_view text = setting;
   int threads = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), threads);
-  if (error != std::errc() || end != text.data() + text.size() || threads < 1 || threads > kMaxThreads) {
+  if (error != std::errc() || end != text.data() + text.size() || threads < 1 ||
+      threads > ThreadPool::kMaxThreads) {
     throw Error(ErrorCode::kInvalidArgument, "PAGODA_THREADS",
-                fmt::format("= \"{}\" is not a number of threads in 1..{}", text, kMaxThreads));
+                fmt::format("= \"{}\" is not a number of threads in 1..{}", text, ThreadPool::kMaxThreads));
   }
   return threads;
 }

@@ -102,9 +102,8 @@ SoftmaxPlan::~SoftmaxPlan() = default;
 size_t SoftmaxPlan::workspace_bytes() const { return impl_->workspace_bytes; }
 
 SoftmaxPlan PlanSoftmax(const SoftmaxVariant& variant, const SoftmaxBatch& batch, int threads) {
-  constexpr int kMaxThreads = 4096;  // of a ThreadPool
-  if (threads < 1 || threads > kMaxThreads)
-    Refuse("threads", fmt::format("= {} is outside 1..{}", threads, kMaxThreads));
+  if (threads < 1 || threads > ThreadPool::kMaxThreads)
+    Refuse("threads", fmt::format("= {} is outside 1..{}", threads, ThreadPool::kMaxThreads));
   NormalBatch normal = Normalise(batch);
   if (const Support support = variant.supports(normal); !support.ok) {
     throw Error(ErrorCode::kUnsupported, support.field,

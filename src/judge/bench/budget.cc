@@ -84,10 +84,10 @@ Schedule FitBudget(std::span<const LaunchCost> cases, int launches, int least_la
   }
   if (!schedule.fits) {
     schedule.note += fmt::format(
-        "; that is the least that can decide, and about {} is over the budget of {}: take fewer cases "
-        "(--only) or "
-        "variants (--variants), or a larger --budget",
-        DurationText(schedule.predicted_s), DurationText(budget_s));
+        "; that is the least that can decide, and its launches alone take about {}: choose fewer cases "
+        "(--only) "
+        "or variants (--variants), or a larger --budget",
+        DurationText(schedule.predicted_s));
   }
   return schedule;
 }

@@ -107,7 +107,8 @@ class Session {
     const double left_s = std::max(1.0, options_.budget_s - (hooks_.now_s() - begin_s_));
     const Schedule schedule =
         FitBudget(known, result_.manifest.launches, FewestLaunches(setup_), protocol, left_s * share);
-    if (!schedule.note.empty()) hooks_.note(fmt::format("to fit the budget: {}", schedule.note));
+    if (!schedule.note.empty())
+      hooks_.note(fmt::format("to fit the budget of {}: {}", DurationText(options_.budget_s), schedule.note));
     protocol = schedule.protocol;
     for (size_t i = 0; i < cases.size(); ++i) {
       if (costs[i]) cases[i].expected_s = LaunchSeconds(*costs[i], protocol);

@@ -52,8 +52,11 @@ std::vector<CaseSpec> CasesOf(const Suite& suite, const Selection& selection) {
   std::regex pattern;
   try {
     pattern = std::regex(selection.only);
-  } catch (const std::regex_error& e) {
-    Refuse("--only", fmt::format("= \"{}\" is not a regular expression: {}", selection.only, e.what()));
+  } catch (const std::regex_error&) {
+    Refuse("--only",
+           fmt::format("= \"{}\" is not a regular expression; put \\ before ( [ {{ * + ? to find them "
+                       "as they are",
+                       selection.only));
   }
   const size_t all = cases.size();
   std::erase_if(cases, [&](const CaseSpec& c) { return !std::regex_search(c.name, pattern); });
@@ -99,6 +102,12 @@ bool RunSetup::Supports(std::string_view case_name, std::string_view variant) co
                       [&](const Unsupported& u) { return u.case_name == case_name && u.variant == variant; });
 }
 
+ProtocolOptions RunSetup::Protocol() const {
+  ProtocolOptions protocol;
+  if (epoch_ms > 0) protocol.epoch_ns = epoch_ms * 1e6;
+  return protocol;
+}
+
 std::vector<GateCase> RunSetup::GateCases() const {
   std::vector<GateCase> list;
   for (const CaseSpec& spec : cases) {
@@ -130,6 +139,7 @@ RunSetup MakeSetup(const Suite& suite, const Selection& selection, const Subject
   setup.suite = suite.name;
   setup.about = suite.about;
   setup.budget_s = suite.budget_s;
+  setup.epoch_ms = suite.epoch_ms;
   setup.cases = CasesOf(suite, selection);
   setup.variants = VariantsOf(suite, selection, subject);
   setup.baseline = BaselineOf(suite, selection, setup.variants);

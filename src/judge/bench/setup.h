@@ -8,6 +8,7 @@
 
 #include "judge/bench/executor.h"
 #include "judge/bench/gate.h"
+#include "judge/bench/protocol.h"
 #include "judge/bench/subject.h"
 #include "judge/bench/suite.h"
 #include "judge/record/record.h"
@@ -29,6 +30,10 @@ struct RunSetup {
   std::string baseline;
   std::vector<Unsupported> unsupported;
   double budget_s = 0;  // the suite's own; 0: no limit
+  double epoch_ms = 0;  // the suite's own; 0: the protocol's
+
+  // The protocol with what the suite says of it.
+  ProtocolOptions Protocol() const;
 
   bool Supports(std::string_view case_name, std::string_view variant) const;
   // Pairs of a case and a variant besides the baseline, for the adjustment of p-values.

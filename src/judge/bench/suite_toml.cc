@@ -286,12 +286,15 @@ void RefuseUnknownCaseKeys(const TomlTable& table) {
 }
 
 Suite SuiteOf(const TomlTable& root) {
-  root.RefuseUnknownKeys({"name", "about", "variants", "baseline", "budget", "defaults", "case"});
+  root.RefuseUnknownKeys({"name", "about", "variants", "baseline", "budget", "epoch_ms", "defaults", "case"});
   Suite suite;
   suite.name = root.String("name");
   RequireName(root, suite.name);
   suite.about = root.String("about", "");
-  if (root.Has("variants")) suite.variants = root.Strings("variants");
+  if (root.Has("variants")) {
+    suite.variants = root.Strings("variants");
+    if (suite.variants.empty()) throw root.Wrong("variants", "is empty; leave it away to run all of them");
+  }
   std::set<std::string> seen;
   for (const std::string& variant : suite.variants) {
     if (variant.empty()) throw root.Wrong("variants", "holds an empty name");
@@ -312,6 +315,12 @@ Suite SuiteOf(const TomlTable& root) {
           fmt::format("= \"{}\" is not a duration; write it as \"90s\", \"5m\" or \"1h30m\"", text));
     }
     suite.budget_s = *budget;
+  }
+  if (root.Has("epoch_ms")) {
+    suite.epoch_ms = root.Number("epoch_ms");
+    if (!(suite.epoch_ms >= 0.1 && suite.epoch_ms <= 1000)) {
+      throw root.Wrong("epoch_ms", fmt::format("= {:g} is outside 0.1..1000 milliseconds", suite.epoch_ms));
+    }
   }
   const std::optional<TomlTable> defaults = root.FindTable("defaults");
   if (defaults) {

@@ -32,6 +32,8 @@ int DecimalsAtThreeDigits(double value) {
 
 std::string Interval(double value, double low, double high, int decimals, std::string_view sign) {
   if (!std::isfinite(value)) return std::string(kNotANumber);
+  // Of fewer launches than any interval takes.
+  if (low == 0 && std::isinf(high)) return fmt::format("{:.{}f}{} [no interval]", value, decimals, sign);
   const auto bound = [decimals](double v) {
     if (std::isinf(v)) return std::string(v > 0 ? "∞" : "-∞");
     return std::isfinite(v) ? fmt::format("{:.{}f}", v, decimals) : std::string(kNotANumber);

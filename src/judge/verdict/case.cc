@@ -128,12 +128,15 @@ void ExplainNoVerdict(Outcome& outcome, double alpha) {
   const bool significant = outcome.p_adjusted < kAlpha && (outcome.theta.high < 0 || outcome.theta.low > 0);
   const int least = LeastLaunches(alpha);
   if (outcome.launches_used < least) {
+    const bool unfinished = outcome.launches_used + outcome.launches_left_out < outcome.launches_planned;
     outcome.launches_needed = PlannedLaunches(alpha);
-    Inconclude(
-        outcome, Reason::kTooFewLaunches,
-        fmt::format("{} launches can't reach significance after adjustment, whatever the effect; it takes {}",
-                    outcome.launches_used, least),
-        RunAgain(outcome.launches_needed));
+    Inconclude(outcome, Reason::kTooFewLaunches,
+               fmt::format("{} can't reach significance after adjustment, whatever the effect; it takes {}",
+                           outcome.launches_used == 1 ? "1 launch"
+                                                      : fmt::format("{} launches", outcome.launches_used),
+                           least),
+               unfinished && outcome.launches_planned >= least ? "Finish the run with --resume."
+                                                               : RunAgain(outcome.launches_needed));
     return;
   }
   if (significant && effect >= outcome.delta && effect < outcome.delta_star) {

@@ -47,6 +47,8 @@ TEST(Cli, WrongUsageIsCode2WithTheMend) {
       {{"attend", Case("dims_d1_f32"), "--out-dtype", "f8"}, "--out-dtype: f8 not in {f32,f16,bf16}"},
       {{"attend", Case("dims_d1_f32"), Case("page3_d80_bf16_h5_1"), "--out", "x"},
        "--out takes one CASE, but 2 are given"},
+      {{"attend", Case("dims_d1_f32"), "--variant", "gather,gather"}, "--variant names \"gather\" twice"},
+      {{"attend", PAGODA_TEST_CASES}, "CASE is a directory; give the path of a safetensors file"},
       {{"list", "varaints"}, R"("varaints" is not a command of `pagoda list`; did you mean "variants"?)"},
       {{"list", "suites", "more"}, "`pagoda list suites` takes no argument \"more\""},
       {{"list", "suites", "--threads", "0"}, "--threads"},
@@ -211,6 +213,36 @@ TEST(Cli, OutputThatIsLostIsNotSuccess) {
   const sys::ProcessResult r = sys::RunProcess(spec);
   EXPECT_EQ(r.exit_code, 6);
   EXPECT_TRUE(Holds(r.err, "standard output can't be written")) << r.err;
+  EXPECT_FALSE(Holds(r.err, "internal")) << r.err;
+}
+
+TEST(Cli, AnOutputThatCantBeWrittenIsSaidAsSuch) {
+  for (const std::string option : {"--out", "--make-golden"}) {
+    const sys::ProcessResult r = Pagoda({"attend", Case("dims_d1_f32"), option, "/nowhere/x.safetensors"});
+    EXPECT_EQ(r.exit_code, 6);
+    EXPECT_TRUE(Holds(r.err, "/nowhere/x.safetensors")) << r.err;
+    EXPECT_EQ(r.out, "");
+  }
+}
+
+TEST(Cli, RoundingThatWasAskedForIsNoFault) {
+  for (const std::string dtype : {"f32", "f16", "bf16"}) {
+    const sys::ProcessResult r =
+        Pagoda({"attend", Case("mod_softcap_alibi_window"), "--check", "--out-dtype", dtype});
+    EXPECT_EQ(r.exit_code, 0) << dtype << r.out;
+  }
+}
+
+TEST(Cli, ASuiteThatNoBenchWouldTakeIsNotListed) {
+  const std::string file = testing::TempDir() + "/suite_of_unknown_variants.toml";
+  for (const std::string line :
+       {"variants = []", "variants = [\"gathr\"]", "epoch_ms = 0", "epoch_ms = \"2\""}) {
+    std::ofstream(file) << "name = \"s\"\n" << line << "\n[[case]]\nheads = \"4/2\"\ncontext = 64\n";
+    const sys::ProcessResult r = Pagoda({"list", "cases", file});
+    EXPECT_EQ(r.exit_code, 2) << line;
+    EXPECT_TRUE(Holds(r.err, line.substr(0, line.find(' ')))) << r.err;
+    EXPECT_EQ(r.out, "");
+  }
 }
 
 TEST(Cli, AttendDoesNotReplaceItsOwnCase) {
@@ -264,9 +296,12 @@ TEST(Cli, TheGateNeedsTheKernelLibrary) {
 }
 
 TEST(Cli, AWrongPagodaThreadsIsNamed) {
-  const sys::ProcessResult r = Pagoda({"attend", Case("dims_d1_f32")}, {{"PAGODA_THREADS", "many"}});
-  EXPECT_EQ(r.exit_code, 2);
-  EXPECT_TRUE(Holds(r.err, "PAGODA_THREADS")) << r.err;
+  for (const std::vector<std::string>& command :
+       std::vector<std::vector<std::string>>{{"attend", Case("dims_d1_f32")}, {"list", "suites"}}) {
+    const sys::ProcessResult r = Pagoda(command, {{"PAGODA_THREADS", "many"}});
+    EXPECT_EQ(r.exit_code, 2);
+    EXPECT_TRUE(r.err.starts_with("pagoda: error: PAGODA_THREADS = \"many\"")) << r.err;
+  }
 }
 
 TEST(Cli, EveryCommandHasHelpWithTwoExamples) {

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
+#include "base/io/json.h"
 #include "base/sys/process.h"
 #include "judge/bench/case_name.h"
 #include "judge/bench/launch_plan.h"
@@ -107,7 +109,10 @@ TEST(BenchCommand, RefusesBadUsage) {
   EXPECT_THAT(refusal({"smoke", "--launches", "0"}), HasSubstr("--launches"));
   EXPECT_THAT(refusal({"smoke", "--fail-on", "tie"}), HasSubstr("--fail-on"));
   EXPECT_THAT(refusal({"smoke", "--lock", "steal"}), HasSubstr("--lock"));
+  EXPECT_THAT(refusal({"smoke", "--seed", "-1"}), HasSubstr("--seed: -1 is not a whole number from 0 on"));
   EXPECT_THAT(refusal({"smoke", "--resume"}), HasSubstr("--out DIR"));
+  EXPECT_THAT(refusal({"smoke", "--resume", "--out", "/nowhere"}),
+              HasSubstr("--resume finds no manifest.json"));
 }
 
 TEST(BenchCommand, ADryRunShowsCasesAndATime) {
@@ -121,6 +126,25 @@ TEST(BenchCommand, ADryRunShowsCasesAndATime) {
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("b8_h32_kv4_s16384_bs64_hd128_bf16_decode"));
   EXPECT_THAT(result.out, HasSubstr("5 variants, baseline gather; 16 launches of each case"));
+}
+
+TEST(BenchCommand, ADryRunKeepsToTheBudget) {
+  const auto dry_run = [](const std::string& budget) {
+    return sys::RunProcess({.argv = {PAGODA_TEST_PROGRAM, "bench", "seed-paged-attention", "--dry-run",
+                                     "--json", "--budget", budget},
+                            .stdin_text = "",
+                            .timeout_s = 100,
+                            .environment = {},
+                            .cancelled = {},
+                            .on_stdout = {}})
+        .out;
+  };
+  const nlohmann::json fits = io::ParseJson(dry_run("6m"), "dry run");
+  EXPECT_EQ(fits.at("fits_budget"), true);
+  EXPECT_LE(fits.at("predicted_s").get<double>(), 360);
+  const nlohmann::json wide = io::ParseJson(dry_run("10h"), "dry run");
+  EXPECT_GT(wide.at("predicted_s").get<double>(), 360) << "else the budget cut nothing";
+  EXPECT_EQ(io::ParseJson(dry_run("1s"), "dry run").at("fits_budget"), false);
 }
 
 }  // namespace

@@ -79,6 +79,11 @@ TEST(Ratio, ANarrowIntervalGetsMoreDecimals) {
 
 TEST(Ratio, AMissingBoundSaysSo) { EXPECT_EQ(RatioWithInterval(1.5, kNaN, kInf), "1.50× [n/a, ∞]"); }
 
+TEST(Ratio, AnIntervalWithoutBoundsIsNone) {
+  EXPECT_EQ(RatioWithInterval(1.5, 0, kInf), "1.50× [no interval]");
+  EXPECT_EQ(FineRatioWithInterval(1.5, 0, kInf, "x"), "1.500x [no interval]");
+}
+
 TEST(FineRatio, HasThreeDecimalsBelowTen) {
   EXPECT_EQ(FineRatio(1.07, "x"), "1.070x");
   EXPECT_EQ(FineRatioWithInterval(1.0004, 0.9981, 1.0022, "×"), "1.000× [0.998, 1.002]");

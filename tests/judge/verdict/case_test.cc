@@ -185,6 +185,22 @@ TEST(Rule, TooFewLaunchesForTheFamilySayHowManyItTakes) {
   EXPECT_THAT(outcome.why, HasSubstr("it takes 11"));
   EXPECT_EQ(outcome.launches_needed, PlannedLaunches(input.alpha));
   EXPECT_EQ(outcome.mde, kInf);
+  EXPECT_THAT(outcome.next, HasSubstr("--launches"));
+}
+
+TEST(Rule, ARunThatStoppedEarlyIsToBeFinishedNotRepeated) {
+  RuleInput input = Planned(12);
+  input.alpha = AdjustedAlpha(10, 4);
+  Outcome outcome =
+      Measure({.typical = {-0.2}, .floor = {-0.2}, .null_typical = {0}, .null_floor = {0}}, input);
+  outcome.p_adjusted = 1;
+  Decide(outcome, input);
+  EXPECT_THAT(outcome.why, testing::StartsWith("1 launch can't"));
+  EXPECT_EQ(outcome.next, "Finish the run with --resume.");
+  input.planned = 8;  // too few even when it is finished
+  outcome.launches_planned = 8;
+  Decide(outcome, input);
+  EXPECT_THAT(outcome.next, HasSubstr("--launches"));
 }
 
 TEST(Rule, FiveLaunchesHaveNoIntervalAndNoVerdict) {

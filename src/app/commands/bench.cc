@@ -182,8 +182,16 @@ class Bench {
     std::signal(SIGTERM, AskToStop);
     sys::MachineLock lock;
     if (!TakeLock(lock, options_) || !MeasureMachine(manifest)) return CodeOfNoRun();
-    const judge::SessionResult result = Measure(std::move(manifest));
-    return result.interrupted ? SayHowToGoOn() : Report(result);
+    judge::SessionResult result;
+    try {
+      result = Measure(std::move(manifest));
+    } catch (const Error&) {  // a full disk, say
+      SayHowToGoOn("stopped by an error");
+      throw;
+    }
+    if (!result.interrupted) return Report(result);
+    SayHowToGoOn("interrupted");
+    return kInterrupted;
   }
 
  private:
@@ -285,13 +293,13 @@ class Bench {
     return kInterrupted;
   }
 
-  int SayHowToGoOn() const {
+  void SayHowToGoOn(std::string_view what_happened) {
+    progress_.reset();
     std::vector<std::string> again = context_.argv;
     if (!options_.resume) again.emplace_back("--resume");
     if (options_.out.empty()) again.insert(again.end(), {"--out", session_.directory.string()});
-    PrintWarning(
-        fmt::format("interrupted; what was measured is kept. Go on with: {}", judge::CommandLine(again)));
-    return kInterrupted;
+    PrintWarning(fmt::format("{}; what was measured is kept. Go on with: {}", what_happened,
+                             judge::CommandLine(again)));
   }
 
   int Report(const judge::SessionResult& result) const {

@@ -153,6 +153,7 @@ class Child {
   bool reaped_ = false;
   int status_ = 0;
   size_t fed_ = 0;
+  int64_t last_output_ns_ = 0;
   ProcessResult result_;
 };
 
@@ -229,6 +230,7 @@ void Child::Drain(Fd& from, std::string& into, size_t most, bool is_stdout) {
       return;
     }
     const std::string_view piece(block.data(), static_cast<size_t>(n));
+    last_output_ns_ = NowNs();
     if (is_stdout && spec_.on_stdout) {
       spec_.on_stdout(piece);
       continue;
@@ -268,11 +270,13 @@ void Child::KillAndReap() {
 ProcessResult Child::Finish() {
   const WithoutSigpipe guard;
   const int64_t begin = NowNs();
-  const auto passed_s = [&] { return static_cast<double>(NowNs() - begin) * 1e-9; };
+  last_output_ns_ = begin;
+  const auto since_s = [](int64_t then_ns) { return static_cast<double>(NowNs() - then_ns) * 1e-9; };
   while (!HasEnded()) {
     int wait_ms = kPollMs;
     if (spec_.timeout_s > 0) {
-      const double left_s = spec_.timeout_s - passed_s();
+      const double left_s =
+          spec_.timeout_s - since_s(spec_.output_restarts_timeout ? last_output_ns_ : begin);
       result_.timed_out = left_s <= 0;
       wait_ms = std::min(wait_ms, 1 + static_cast<int>(std::max(0.0, left_s) * 1000));
     }
@@ -280,7 +284,7 @@ ProcessResult Child::Finish() {
     if (result_.timed_out || result_.cancelled) break;
     PollOnce(wait_ms);
   }
-  result_.wall_s = passed_s();
+  result_.wall_s = since_s(begin);
   KillAndReap();
   Drain(out_.read, result_.out, spec_.max_stdout, true);
   Drain(err_.read, result_.err, spec_.max_stderr, false);

@@ -14,6 +14,8 @@ struct ProcessSpec {
   std::vector<std::string> argv = {};  // argv[0] is looked up in PATH
   std::string stdin_text = {};
   double timeout_s = 0;  // 0: none
+  // Counts timeout_s from the last output instead of from the start: for a child that reports as it goes.
+  bool output_restarts_timeout = false;
   // Output beyond these is read and dropped.
   size_t max_stdout = size_t{64} << 20;
   size_t max_stderr = size_t{1} << 20;
@@ -34,7 +36,8 @@ struct ProcessResult {
   double wall_s = 0;
 
   bool ok() const { return exit_code == 0 && signal == 0 && !timed_out && !cancelled; }
-  // "ended with exit code 3", "was killed by signal 11 (Segmentation fault)", "did not end within 5 s".
+  // "ended with exit code 3", "was killed by signal 11 (Segmentation fault)", "gave no sign of life for 5 s
+  // and was killed".
   std::string Describe() const;
 };
 

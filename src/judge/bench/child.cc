@@ -130,13 +130,12 @@ void Serve(const LaunchPlan& plan, const ChildContext& context) {
 }
 
 void Serve(const GatePlan& plan, const ChildContext& context) {
-  for (int64_t pair = plan.first; pair < plan.pairs(); ++pair) {
-    const auto variants = static_cast<int64_t>(plan.variants.size());
+  for (const GateRun& run : plan.runs) {
     GateRecord record;
     record.run_id = plan.run_id;
     record.case_name = plan.spec.name;
-    record.variant = plan.variants[pair % variants];
-    record.seed = plan.seeds[pair / variants];
+    record.variant = run.variant;
+    record.seed = run.seed;
     context.mark(record.variant);
     try {
       const GateResult result = context.subject.Gate(plan.spec, record.variant, record.seed, plan.threads);

@@ -16,7 +16,7 @@ std::string Describe(const ChildOutcome& outcome) {
       text = fmt::format("was killed by signal {} ({})", outcome.code, strsignal(outcome.code));
       break;
     case ChildEnd::kTimedOut:
-      text = fmt::format("was killed by the watchdog after {:.0f} s", outcome.elapsed_s);
+      text = fmt::format("hung: killed by the watchdog after {:.0f} s", outcome.elapsed_s);
       break;
     case ChildEnd::kStopped:
       text = "was stopped";

@@ -26,8 +26,8 @@ struct ChildOutcome {
 class ChildRunner {
  public:
   virtual ~ChildRunner() = default;
-  // Runs one plan (launch_plan.h) in a fresh process, killed after timeout_s. Throws Error when no process
-  // can be started.
+  // Runs one plan (launch_plan.h) in a fresh process, killed when it has given no sign of life for timeout_s.
+  // Throws Error when no process can be started.
   virtual ChildOutcome Run(std::string_view plan_json, double timeout_s) = 0;
 };
 

@@ -20,7 +20,12 @@ inline constexpr std::array<uint64_t, 3> kGateSeeds = {2026, 2029, 2039};
 struct GateCase {
   CaseSpec spec;
   std::vector<std::string> variants;  // those that support it
+  double timeout_s = 60;              // of one variant with one seed
 };
+
+// Seconds after which a gate run of such a case hangs: far beyond what the slowest kernels on the slowest
+// build take.
+double GateTimeout(const CaseFacts& facts);
 
 struct GateHooks {
   ChildRunner& runner;
@@ -35,9 +40,10 @@ struct GateSummary {
   bool interrupted = false;
 };
 
-// A run that hangs or crashes fails, and the rest goes on after it. `earlier` are the gate records of a
-// resumed run; what they hold isn't run again.
-GateSummary RunGate(std::string_view run_id, std::span<const GateCase> cases, int threads, double timeout_s,
+// A run that hangs or crashes fails, and the rest goes on after it; a variant that hung isn't run again, its
+// other runs fail for that reason. `earlier` are the gate records of a resumed run; what they hold isn't run
+// again.
+GateSummary RunGate(std::string_view run_id, std::span<const GateCase> cases, int threads,
                     std::span<const GateRecord> earlier, const GateHooks& hooks);
 
 }  // namespace pagoda::judge

@@ -108,14 +108,14 @@ LaunchPlan LaunchFromJson(const JsonField& in) {
 }
 
 GatePlan GateFromJson(const JsonField& in) {
-  in.RefuseUnknownKeys({"run_id", "case", "variants", "seeds", "first", "threads"});
+  in.RefuseUnknownKeys({"run_id", "case", "runs", "threads"});
   GatePlan plan;
   plan.run_id = in.At("run_id").String();
   plan.spec = CaseFromJson(in.At("case"));
-  plan.variants = List<std::string>(in.At("variants"), [](const JsonField& v) { return v.String(); });
-  plan.seeds = List<uint64_t>(in.At("seeds"), [](const JsonField& v) { return v.Unsigned(); });
-  plan.first = in.At("first").Int();
-  if (plan.first < 0 || plan.first > plan.pairs()) throw in.At("first").Wrong("is outside the pairs");
+  plan.runs = List<GateRun>(in.At("runs"), [](const JsonField& run) {
+    run.RefuseUnknownKeys({"variant", "seed"});
+    return GateRun{run.At("variant").String(), run.At("seed").Unsigned()};
+  });
   plan.threads = SmallInt(in.At("threads"), 1);
   return plan;
 }
@@ -139,13 +139,11 @@ std::string ToJson(const LaunchPlan& plan) {
 }
 
 std::string ToJson(const GatePlan& plan) {
-  return Json{{"gate",
-               {{"run_id", plan.run_id},
-                {"case", CaseToJson(plan.spec)},
-                {"variants", plan.variants},
-                {"seeds", plan.seeds},
-                {"first", plan.first},
-                {"threads", plan.threads}}}}
+  Json runs = Json::array();
+  for (const GateRun& run : plan.runs) runs.push_back({{"variant", run.variant}, {"seed", run.seed}});
+  return Json{
+      {"gate",
+       {{"run_id", plan.run_id}, {"case", CaseToJson(plan.spec)}, {"runs", runs}, {"threads", plan.threads}}}}
       .dump();
 }
 

@@ -26,16 +26,20 @@ struct LaunchPlan {
   ProtocolOptions protocol;
 };
 
-// Run the gate over every pair of one case's variants and seeds, from pair `first` on. Pair i is
-// seeds[i / variants] and variants[i % variants]: a seed's oracle serves all variants.
+// One gate run of a case: the variant on the inputs of the seed.
+struct GateRun {
+  std::string variant;
+  uint64_t seed = 0;
+  friend bool operator==(const GateRun&, const GateRun&) = default;
+};
+
+// Gate runs of one case, one record each and in this order. Those of a seed stand together, since its oracle
+// serves all variants.
 struct GatePlan {
   std::string run_id;
   CaseSpec spec;
-  std::vector<std::string> variants;
-  std::vector<uint64_t> seeds;
-  int64_t first = 0;
+  std::vector<GateRun> runs;
   int threads = 1;
-  int64_t pairs() const { return static_cast<int64_t>(variants.size() * seeds.size()); }
 };
 
 // What a pilot found, per call and in the order of the plan's arms.

@@ -35,6 +35,7 @@ ChildOutcome ProcessRunner::Run(std::string_view plan_json, double timeout_s) {
   sys::ProcessResult result = sys::RunProcess({.argv = command_,
                                                .stdin_text = std::string(plan_json),
                                                .timeout_s = timeout_s,
+                                               .output_restarts_timeout = true,
                                                .environment = {},
                                                .cancelled = stop_,
                                                .on_stdout = {}});

@@ -16,7 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kGateTimeout = 1800;  // of one case: its oracle, variants and seeds
 constexpr double kPilotTimeout = 600;
 
 class Session {
@@ -71,8 +70,8 @@ class Session {
                           .stop = hooks_.stop,
                           .progress = [&](int64_t done, int64_t total,
                                           std::string_view name) { Report("gate", done, total, name); }};
-    result_.gate = RunGate(result_.manifest.run_id, setup_.GateCases(), result_.manifest.threads,
-                           kGateTimeout, earlier_.gates, hooks);
+    result_.gate =
+        RunGate(result_.manifest.run_id, setup_.GateCases(), result_.manifest.threads, earlier_.gates, hooks);
     result_.interrupted = result_.gate.interrupted;
   }
 

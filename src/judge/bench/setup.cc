@@ -110,8 +110,9 @@ ProtocolOptions RunSetup::Protocol() const {
 
 std::vector<GateCase> RunSetup::GateCases() const {
   std::vector<GateCase> list;
-  for (const CaseSpec& spec : cases) {
-    GateCase c{spec, {}};
+  for (size_t i = 0; i < cases.size(); ++i) {
+    const CaseSpec& spec = cases[i];
+    GateCase c{spec, {}, GateTimeout(facts[i])};
     std::copy_if(variants.begin(), variants.end(), std::back_inserter(c.variants),
                  [&](const std::string& v) { return Supports(spec.name, v); });
     if (!c.variants.empty()) list.push_back(std::move(c));

@@ -61,7 +61,7 @@ TEST_F(Launch, TimesAllArmsAndChecksTheirOutputs) {
 }
 
 TEST_F(Launch, RunsAPartOfTheGate) {
-  const judge::GatePlan plan{"r", Plan().spec, {"gather", "spmd_paged_attention"}, {2026}, 1, 1};
+  const judge::GatePlan plan{"r", Plan().spec, {{"spmd_paged_attention", 2026}}, 1};
   const judge::ChildOutcome outcome = Run(judge::ToJson(plan));
   const judge::Records records = judge::ParseRecords(outcome.out, "gate");
   ASSERT_THAT(records.gates, SizeIs(1)) << outcome.err;

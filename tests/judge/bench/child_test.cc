@@ -102,10 +102,10 @@ TEST_F(Child, APilotGivesTimesInTheOrderOfTheArms) {
   EXPECT_THAT(pilot.host_ns, ElementsAre(4e6, 9e6, 4e6));
 }
 
-TEST_F(Child, AGateWritesOneRecordPerPairFromTheFirstOn) {
+TEST_F(Child, AGateWritesOneRecordForEachRunInTheirOrder) {
   subject_.gate_faults[{"b", 2029}] = "off by one";
   subject_.throws_in_gate = "c";
-  GatePlan plan{"r", SmallCase(64), {"a", "b", "c"}, {2026, 2029}, 1, 1};
+  GatePlan plan{"r", SmallCase(64), {{"b", 2026}, {"c", 2026}, {"a", 2029}, {"b", 2029}, {"c", 2029}}, 1};
   const auto gates = ParseRecords(runner_.Run(ToJson(plan), 1).out, "out").gates;
   std::vector<std::string> got;
   for (const GateRecord& g : gates)

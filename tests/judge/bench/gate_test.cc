@@ -19,7 +19,7 @@ using testing_fakes::SmallCase;
 class Gate : public testing::Test {
  protected:
   GateSummary Run(const std::vector<GateRecord>& earlier = {}) {
-    return RunGate("r", cases_, 1, 300, earlier,
+    return RunGate("r", cases_, 1, earlier,
                    {.runner = runner_,
                     .append = [this](const GateRecord& r) { records_.push_back(r); },
                     .stop = [this] { return stop_; },
@@ -29,7 +29,7 @@ class Gate : public testing::Test {
 
   FakeSubject subject_;
   FakeRunner runner_{subject_};
-  std::vector<GateCase> cases_ = {{SmallCase(64), {"a", "b"}}, {SmallCase(128), {"b"}}};
+  std::vector<GateCase> cases_ = {{SmallCase(64), {"a", "b"}, 70}, {SmallCase(128), {"b"}, 80}};
   std::vector<GateRecord> records_;
   bool stop_ = false;
 };
@@ -70,7 +70,7 @@ TEST_F(Gate, ARunThatCrashesFailsAndTheRestGoesOnInAFreshProcess) {
   EXPECT_EQ(Shown(summary.failures[0]), "a 2029");
   EXPECT_THAT(summary.failures[0].fault, HasSubstr("signal 11"));
   ASSERT_THAT(runner_.plans, SizeIs(3));
-  EXPECT_EQ(std::get<GatePlan>(runner_.plans[1]).first, 3);
+  EXPECT_EQ(std::get<GatePlan>(runner_.plans[1]).runs.front(), (GateRun{"b", 2029}));
   EXPECT_THAT(records_, SizeIs(9));
 }
 
@@ -79,7 +79,24 @@ TEST_F(Gate, EveryRunThatHangsIsAFailureAndItEnds) {
   const GateSummary summary = Run();
   EXPECT_EQ(summary.passed, 0);
   EXPECT_THAT(summary.failures, SizeIs(9));
-  EXPECT_THAT(summary.failures[8].fault, HasSubstr("watchdog"));
+  EXPECT_THAT(summary.failures[0].fault, HasSubstr("hung: killed by the watchdog"));
+  EXPECT_THAT(runner_.timeouts, ElementsAre(70, 70)) << "once for each variant";
+}
+
+TEST_F(Gate, AVariantThatHungIsNotRunAgainAndTheOthersAre) {
+  runner_.events[0] = [](const ChildPlan&, ChildOutcome& outcome) {
+    const std::string out = outcome.out.substr(0, outcome.out.find('\n') + 1);  // a 2026 came, b 2026 hung
+    FakeRunner::Hang(outcome);
+    outcome.out = out;
+  };
+  const GateSummary summary = Run();
+  EXPECT_EQ(summary.passed, 3);
+  EXPECT_THAT(summary.failures, SizeIs(6));
+  for (const GateRecord& r : summary.failures) EXPECT_EQ(r.variant, "b");
+  EXPECT_THAT(summary.failures[1].fault,
+              HasSubstr("not run: it hung on " + SmallCase(64).name + " with seed 2026"));
+  EXPECT_THAT(records_, SizeIs(9)) << "every run has a record, so that none counts as missing";
+  EXPECT_THAT(runner_.plans, SizeIs(2));
 }
 
 TEST_F(Gate, ARecordOfAnotherRunIsNotBelieved) {
@@ -100,7 +117,7 @@ TEST_F(Gate, AResumedRunGoesOnBehindItsRecords) {
   const GateSummary summary = Run(earlier);
   EXPECT_EQ(summary.passed, 9);
   EXPECT_THAT(records_, SizeIs(5));
-  EXPECT_EQ(std::get<GatePlan>(runner_.plans[0]).first, 4);
+  EXPECT_EQ(std::get<GatePlan>(runner_.plans[0]).runs, (std::vector<GateRun>{{"a", 2039}, {"b", 2039}}));
 }
 
 TEST_F(Gate, StopsWhenAsked) {

@@ -316,7 +316,7 @@ class Bench {
   const CommandContext& context_;
   FailOn fail_on_;
   double delta_;
-  SoftmaxSubject subject_;
+  SoftmaxSubject subject_{AskCommand()};
   SuiteSource source_;
   judge::RunSetup setup_;
   double budget_s_;

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -13,8 +14,11 @@
 
 #include "app/commands/command.h"
 #include "app/commands/console.h"
+#include "app/commands/launch.h"
 #include "app/commands/suite_source.h"
 #include "app/subjects/softmax.h"
+#include "base/sys/process.h"
+#include "judge/bench/process_runner.h"
 #include "judge/bench/setup.h"
 #include "judge/report/numbers.h"
 #include "judge/report/text.h"
@@ -31,31 +35,36 @@ struct GateOptions {
 };
 
 struct GateReport {
-  std::vector<judge::GateResult> results;
+  std::vector<judge::GateRecord> results;
   std::vector<judge::Unsupported> skipped;
 };
 
-GateReport RunAll(const judge::RunSetup& setup, SoftmaxSubject& subject, const CommandContext& context) {
+// In processes of its own, so that a variant that crashes or hangs is named and the others go on.
+GateReport RunAll(const judge::RunSetup& setup, const CommandContext& context) {
+  KernelLibraryPath(0);  // one error of this process, where each of the others would have its own
   GateReport report{.results = {}, .skipped = setup.unsupported};
   const std::vector<judge::GateCase> cases = setup.GateCases();
-  size_t runs = 0;
-  for (const judge::GateCase& c : cases) runs += c.variants.size() * judge::kGateSeeds.size();
-  Progress progress("gate", runs, context.quiet);
-  for (const judge::GateCase& c : cases) {
-    for (const uint64_t seed : judge::kGateSeeds) {
-      for (const std::string& variant : c.variants) {
-        progress.Step(fmt::format("{} {}", c.spec.name, variant));
-        report.results.push_back(subject.Gate(c.spec, variant, seed, context.Threads()));
-      }
-    }
-  }
+  Progress progress("gate", cases.size(), context.quiet);
+  const std::string mark = fmt::format("pagoda-gate-{}.mark", sys::OwnPid());
+  judge::ProcessRunner runner(LaunchCommand(), std::filesystem::temp_directory_path() / mark,
+                              [] { return false; });
+  std::string shown;
+  judge::RunGate("gate", cases, context.Threads(), {},
+                 {.runner = runner,
+                  .append = [&](const judge::GateRecord& record) { report.results.push_back(record); },
+                  .stop = [] { return false; },
+                  .progress =
+                      [&](int64_t, int64_t, std::string_view case_name) {
+                        if (shown != case_name) progress.Step(case_name);
+                        shown = case_name;
+                      }});
   return report;
 }
 
 void PrintJson(const GateOptions& options, const GateReport& report) {
   json runs = json::array();
   int64_t passed = 0;
-  for (const judge::GateResult& r : report.results) {
+  for (const judge::GateRecord& r : report.results) {
     passed += r.passed ? 1 : 0;
     runs.push_back({{"case", r.case_name},
                     {"variant", r.variant},
@@ -90,7 +99,7 @@ void PrintTable(const GateReport& report, bool verbose) {
     bool bitwise = true;
   };
   std::vector<Row> rows;
-  for (const judge::GateResult& r : report.results) {
+  for (const judge::GateRecord& r : report.results) {
     auto row = std::find_if(rows.begin(), rows.end(), [&](const Row& seen) {
       return seen.case_name == r.case_name && seen.variant == r.variant;
     });
@@ -111,7 +120,7 @@ void PrintTable(const GateReport& report, bool verbose) {
                           {ok ? "ok" : "WRONG", ok ? judge::Ink::kGood : judge::Ink::kBad}});
   }
   if (!table.rows.empty()) fmt::print("{}\n", judge::PlainTable(table, "", colour));
-  for (const judge::GateResult& r : report.results) {
+  for (const judge::GateRecord& r : report.results) {
     if (!r.passed) fmt::print("{} {} seed {}: {}\n", r.case_name, r.variant, r.seed, judge::OneLine(r.fault));
   }
   for (const judge::Unsupported& s : report.skipped)
@@ -119,13 +128,13 @@ void PrintTable(const GateReport& report, bool verbose) {
 }
 
 int RunGateCommand(const GateOptions& options, const CommandContext& context) {
-  SoftmaxSubject subject;
+  const SoftmaxSubject subject(AskCommand());
   const SuiteSource source = OpenSuite(options.suite);
   const judge::RunSetup setup = judge::MakeSetup(source.suite, options.selection, subject);
   if (!OwnTensorsHold(source, setup.variants, context.Threads())) return kGateFailed;
-  const GateReport report = RunAll(setup, subject, context);
+  const GateReport report = RunAll(setup, context);
   const auto passed = std::count_if(report.results.begin(), report.results.end(),
-                                    [](const judge::GateResult& r) { return r.passed; });
+                                    [](const judge::GateRecord& r) { return r.passed; });
   const auto total = std::ssize(report.results);
   if (options.json) {
     PrintJson(options, report);

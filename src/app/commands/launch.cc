@@ -9,7 +9,10 @@
 #include <iostream>
 #include <iterator>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <variant>
 
 #include "app/commands/command.h"
 #include "app/subjects/softmax.h"
@@ -23,9 +26,24 @@
 namespace pagoda::app {
 namespace {
 
-void Serve(const std::string& mark_path) {
+judge::ChildPlan ReadPlan() {
   const std::string text(std::istreambuf_iterator<char>(std::cin), {});
-  const judge::ChildPlan plan = judge::ParseChildPlan(text, "plan");
+  return judge::ParseChildPlan(text, "plan");
+}
+
+// Libraries of others may print; what they say must not get between the lines that the bench reads.
+void Answer() {
+  std::FILE* const out = sys::TakeStandardOutput();
+  const auto plan = std::get<judge::GatePlan>(ReadPlan());
+  const std::optional<std::string> why_not = SoftmaxSubject().WhyNot(plan.spec, plan.runs.at(0).variant);
+  fmt::print(out, "{}\n",
+             nlohmann::json({{"why_not", why_not ? nlohmann::json(*why_not) : nlohmann::json()}}).dump());
+  std::fflush(out);
+}
+
+void Serve(const std::string& mark_path) {
+  std::FILE* const out = sys::TakeStandardOutput();
+  const judge::ChildPlan plan = ReadPlan();
   judge::MarkFile mark(mark_path);
   SoftmaxSubject subject;
   sys::EnvironmentMeter meter;
@@ -34,24 +52,29 @@ void Serve(const std::string& mark_path) {
                           .clock_resolution_ns = sys::MeasureClock().resolution_ns,
                           .sample_environment = [&] { return judge::SampleOf(meter.Read()); },
                           .write_line =
-                              [](std::string_view line) {
-                                fmt::print("{}\n", line);
-                                std::fflush(stdout);
+                              [out](std::string_view line) {
+                                fmt::print(out, "{}\n", line);
+                                std::fflush(out);
                               },
                           .mark = [&](std::string_view variant) { mark.Write(variant); }});
 }
 
 }  // namespace
 
+std::vector<std::string> AskCommand() { return {sys::OwnProgram(), "launch", "--ask"}; }
+
 std::vector<std::string> LaunchCommand() { return {sys::OwnProgram(), "launch", "--mark"}; }
 
 void AddLaunch(CLI::App& app, CommandContext& context) {
   const auto mark = std::make_shared<std::string>();
+  const auto ask = std::make_shared<bool>(false);
   CLI::App* launch = app.add_subcommand("launch", "One launch of a bench in a fresh process");
   launch->group("");
-  launch->add_option("--mark", *mark, "File that holds the name of the variant that runs")->required();
-  launch->callback([mark, &context] {
-    Serve(*mark);
+  launch->add_option("--mark", *mark, "File that holds the name of the variant that runs");
+  launch->add_flag("--ask", *ask, "Only say whether a variant computes a case");
+  launch->require_option(1);
+  launch->callback([mark, ask, &context] {
+    *ask ? Answer() : Serve(*mark);
     context.exit_code = kDone;
   });
 }

@@ -9,6 +9,7 @@
 
 #include "app/commands/command.h"
 #include "app/commands/console.h"
+#include "app/commands/launch.h"
 #include "app/commands/suite_source.h"
 #include "app/subjects/softmax.h"
 #include "app/subjects/variant_info.h"
@@ -67,8 +68,9 @@ void ListSuites(bool as_json) {
 
 void ListCases(const std::string& name, bool as_json) {
   const judge::Suite suite = OpenSuite(name).suite;
-  judge::MakeSetup(suite, {},
-                   SoftmaxSubject());  // a suite that no bench would take isn't shown as if it were fine
+  judge::MakeSetup(
+      suite, {},
+      SoftmaxSubject(AskCommand()));  // a suite that no bench would take isn't shown as if it were fine
   json list = json::array();
   judge::Table table{{{"case"}, {"operator"}, {"bytes", true}, {"MFLOP", true}, {"cache"}, {"weight", true}},
                      {}};

@@ -82,7 +82,8 @@ Comparison Compare(const TensorView& out, const TensorView& lse, const OracleRes
 std::string DescribeElement(const Comparison& c) {
   const std::string name = c.of_lse ? fmt::format("lse[{}][{}]", c.row, c.head)
                                     : fmt::format("o[{}][{}][{}]", c.row, c.head, c.dim);
-  return fmt::format("{} = {:.6g}, expected {:.6g} +- {:.2g}", name, c.got, c.want, c.allowed);
+  const std::string got = std::isnan(c.got) ? "NaN" : fmt::format("{:.6g}", c.got);  // whatever its sign
+  return fmt::format("{} = {}, expected {:.6g} +- {:.2g}", name, got, c.want, c.allowed);
 }
 
 }  // namespace pagoda::app

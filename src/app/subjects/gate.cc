@@ -17,7 +17,8 @@ namespace pagoda::app {
 namespace {
 
 constexpr double kOracleFlops = 20e9;
-constexpr int kLeastCalls = 12;  // one more than a fault that waits for ten calls needs
+constexpr double kOtherOracleFlops = 0.1e9;  // of the other queries the first and the last row are enough
+constexpr int kLeastCalls = 12;              // one more than a fault that waits for ten calls needs
 
 // What stops a gate run.
 class Fault : public std::runtime_error {
@@ -36,6 +37,7 @@ class GateRun {
     Call(run, inputs.call(0), "call 1", nullptr);
     result.bitwise_repeatable = true;
     const std::vector<std::byte> first = run.OutputBytes();
+    OtherQueries(run, first);
     Repeat(run, first, result);
     FreshPlan(first, result);
     OtherThreadCounts(first);
@@ -59,12 +61,26 @@ class GateRun {
     const Comparison comparison = Compare(run.out(), run.lse(), case_.reference(), case_.tolerance());
     max_abs_error_ = std::max(max_abs_error_, comparison.max_abs_error);
     if (!comparison.passed()) {
+      if (const auto hole = run.FirstUnwritten())
+        throw Fault(fmt::format("{}: {} was never written", what, *hole));
       throw Fault(fmt::format("{}: {} of {} elements are outside the tolerance, the worst {}", what,
                               comparison.outside, comparison.compared, DescribeElement(comparison)));
     }
     // Rows that the oracle did not compute must at least have been written.
     if (const auto hole = run.FirstNaN()) throw Fault(fmt::format("{}: {} is NaN", what, *hole));
     if (same_as != nullptr) throw Fault(fmt::format("{}: {}", what, run.FirstDifference(*same_as)));
+  }
+
+  // An output that is kept from call to call is right as long as the inputs stay.
+  void OtherQueries(GuardedRun& run, const std::vector<std::byte>& first) {
+    run.Poison();
+    run.Run(case_.other_call());
+    if (const auto damage = run.Damage()) throw Fault(fmt::format("other queries: {}", *damage));
+    const Comparison comparison = Compare(run.out(), run.lse(), case_.other_reference(), case_.tolerance());
+    if (comparison.passed()) return;
+    if (run.HasOutputOf(first))
+      throw Fault("other queries: stale: the output is still that of the call before");
+    throw Fault(fmt::format("other queries: the worst element is {}", DescribeElement(comparison)));
   }
 
   void Repeat(GuardedRun& run, const std::vector<std::byte>& first, judge::GateResult& result) {
@@ -128,6 +144,21 @@ class GateRun {
   double max_abs_error_ = 0;
 };
 
+// The elements of q from the last to the first.
+Buffer Reversed(const TensorView& q) {
+  const auto size = static_cast<size_t>(SizeOf(q.dtype));
+  Buffer reversed(static_cast<size_t>(q.elements()) * size);
+  std::byte* to = reversed.data() + reversed.size();
+  for (int64_t row = 0; row < q.shape[0]; ++row) {
+    for (int64_t head = 0; head < q.shape[1]; ++head) {
+      const auto* from =
+          static_cast<const std::byte*>(q.data) + (row * q.strides[0] + head * q.strides[1]) * size;
+      for (int64_t d = 0; d < q.shape[2]; ++d) std::memcpy(to -= size, from + d * size, size);
+    }
+  }
+  return reversed;
+}
+
 }  // namespace
 
 Tolerance ToleranceOf(const judge::CaseSpec& spec) {
@@ -150,7 +181,14 @@ GateCase::GateCase(const judge::CaseSpec& spec, uint64_t seed, ThreadPool* pool)
       inputs_(spec, {.seed = seed, .repeat_pages = seed % 2 == 1}),
       reference_(Reference(inputs_, kOracleFlops, pool)),
       tolerance_(ToleranceOf(spec)),
-      fingerprint_(inputs_.Fingerprint()) {}
+      other_q_(Reversed(inputs_.call(0).q)),
+      fingerprint_(inputs_.Fingerprint()) {
+  other_call_ = inputs_.call(0);
+  const TensorView& q = other_call_.q;
+  other_call_.q = TensorView::Dense(other_q_.data(), q.dtype, {q.shape[0], q.shape[1], q.shape[2]});
+  other_reference_ = SoftmaxOracle(inputs_.batch(), other_call_,
+                                   {.max_flops = kOtherOracleFlops, .sample = 0, .rows = {}}, pool);
+}
 
 judge::GateResult RunGate(const GateCase& gate_case, Kernels& kernels, const SoftmaxVariant& variant,
                           int threads) {

@@ -22,6 +22,9 @@ class GateCase {
   const SoftmaxInputs& inputs() const { return inputs_; }
   const OracleResult& reference() const { return reference_; }
   const Tolerance& tolerance() const { return tolerance_; }
+  // The same problem with the elements of q in reverse, and some rows of what the oracle says about it.
+  const SoftmaxCall& other_call() const { return other_call_; }
+  const OracleResult& other_reference() const { return other_reference_; }
   // Whether the inputs are as they were made.
   bool Intact() const { return inputs_.Fingerprint() == fingerprint_; }
 
@@ -31,6 +34,9 @@ class GateCase {
   SoftmaxInputs inputs_;
   OracleResult reference_;
   Tolerance tolerance_;
+  Buffer other_q_;
+  SoftmaxCall other_call_;
+  OracleResult other_reference_;
   uint64_t fingerprint_;
 };
 
@@ -42,6 +48,7 @@ OracleResult Reference(const SoftmaxInputs& inputs, double max_flops, ThreadPool
 
 // Runs `variant` until it is found wrong or has passed:
 //   - against the oracle, with the output poisoned with NaN and guard bytes around output, LSE and workspace;
+//   - a call on other queries, which an output kept from the first doesn't answer;
 //   - a dozen calls in all, each checked like the first; bitwise where it promises to be repeatable;
 //   - a fresh plan against one that was used before;
 //   - with 1, 2, 3 and `threads` threads, bitwise where it promises that;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <utility>
@@ -69,6 +70,11 @@ std::vector<std::byte> GuardedRun::OutputBytes() const {
   return bytes;
 }
 
+bool GuardedRun::HasOutputOf(const std::vector<std::byte>& bytes) const {
+  return bytes.size() == out_data_.size() + lse_data_.size() &&
+         std::equal(out_data_.data(), out_data_.data() + out_data_.size(), bytes.data());
+}
+
 std::optional<std::string> GuardedRun::Damage() const {
   const std::pair<const char*, const Buffer*> buffers[] = {
       {"output", &out_data_}, {"lse", &lse_data_}, {"workspace", &workspace_}};
@@ -84,6 +90,19 @@ std::optional<std::string> GuardedRun::FirstNaN() const {
   for (const TensorView* t : {&out_, &lse_}) {
     for (int64_t i = 0; i < t->elements(); ++i) {
       if (std::isnan(At(*t, i))) return NameOfElement(*t, i);
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> GuardedRun::FirstUnwritten() const {
+  for (const TensorView* t : {&out_, &lse_}) {
+    const auto size = static_cast<size_t>(SizeOf(t->dtype));
+    const auto* bytes = static_cast<const std::byte*>(t->data);
+    for (int64_t i = 0; i < t->elements(); ++i) {
+      const bool poison = std::all_of(bytes + i * size, bytes + (i + 1) * size,
+                                      [](std::byte byte) { return byte == std::byte{0xff}; });
+      if (poison) return NameOfElement(*t, i);
     }
   }
   return std::nullopt;

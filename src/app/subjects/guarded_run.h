@@ -32,10 +32,15 @@ class GuardedRun {
   // Output and LSE, one after the other.
   std::vector<std::byte> OutputBytes() const;
 
+  // Whether the output, the LSE apart, is the same as in `bytes` of a run of the same shape.
+  bool HasOutputOf(const std::vector<std::byte>& bytes) const;
+
   // Which guard was written to, or nothing.
   std::optional<std::string> Damage() const;
   // The name of the first element of output or LSE that is NaN, or nothing.
   std::optional<std::string> FirstNaN() const;
+  // The same of the first one that still holds the poison.
+  std::optional<std::string> FirstUnwritten() const;
   // Where OutputBytes differs first from `bytes` of a run of the same shape.
   std::string FirstDifference(const std::vector<std::byte>& bytes) const;
   // Where row i differs first from row rows[i] of `whole`, or nothing.

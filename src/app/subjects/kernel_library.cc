@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "app/subjects/plugin.h"
 #include "base/suggest.h"
 #include "base/sys/process.h"
 #include "base/sys/shared_library.h"
@@ -14,7 +15,6 @@
 namespace pagoda::app {
 namespace {
 
-constexpr int kAbi = 1;
 constexpr std::array<std::string_view, 2> kFileNames = {"libpagoda_kernels.so",
                                                         "libpagoda_kernels_relink.so"};
 
@@ -39,20 +39,29 @@ std::filesystem::path KernelLibraryPath(int link) {
               fmt::format("is not in {}; set PAGODA_KERNELS to the folder that holds it", looked));
 }
 
-std::shared_ptr<Kernels> Kernels::Load(int link) {
-  const std::filesystem::path path = KernelLibraryPath(link);
+std::shared_ptr<Kernels> Kernels::Load(int link) { return LoadFile(KernelLibraryPath(link)); }
+
+std::shared_ptr<Kernels> Kernels::LoadFile(const std::filesystem::path& path) {
   const sys::SharedLibrary object(path);
-  using Entry = const KernelLibrary* (*)();
-  const auto entry = reinterpret_cast<Entry>(object.Find("pagoda_kernel_library"));
+  using PluginEntry = const pagoda_plugin_info* (*)();
+  using KernelsEntry = const KernelLibrary* (*)();
+  if (const auto plugin = reinterpret_cast<PluginEntry>(object.Find("pagoda_plugin"))) {
+    return std::make_shared<Kernels>(AdaptPlugin(plugin(), path.string()));
+  }
+  const auto entry = reinterpret_cast<KernelsEntry>(object.Find("pagoda_kernel_library"));
   if (entry == nullptr) {
-    throw Error(ErrorCode::kIo, path.string(),
-                "has no pagoda_kernel_library; it is not a build of Pagoda's kernels");
+    throw Error(
+        ErrorCode::kInvalidArgument, path.string(),
+        "exports neither pagoda_plugin (see pagoda/plugin.h) nor pagoda_kernel_library: it is no plug-in and "
+        "no build of Pagoda's kernels");
   }
   const KernelLibrary& library = *entry();
-  if (library.abi != kAbi) {
-    throw Error(ErrorCode::kIo, path.string(),
-                fmt::format("has interface {} where this program has {}; build both from one tree",
-                            library.abi, kAbi));
+  if (library.abi != kKernelAbi || library.layout != kKernelLayout) {
+    throw Error(
+        ErrorCode::kInvalidArgument, path.string(),
+        fmt::format("is a build whose interface (version {}, layout {:x}) differs from this program's ({}, "
+                    "{:x}): one process can't hold both",
+                    library.abi, library.layout, kKernelAbi, kKernelLayout));
   }
   return std::make_shared<Kernels>(library);
 }

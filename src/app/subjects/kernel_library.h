@@ -11,13 +11,15 @@
 
 namespace pagoda::app {
 
-// libpagoda_kernels.so (link 0) or libpagoda_kernels_relink.so (link 1), and pools of its own workers. Once
-// loaded, a link stays until the process ends: its threads and plans may outlive any owner.
+// A library of variants and pools of its own workers. Once loaded, a library stays until the process ends:
+// its threads and plans may outlive any owner.
 class Kernels {
  public:
-  // Looks in PAGODA_KERNELS (a folder) if set, else beside the program and in ../lib from there. Throws Error
-  // naming what was looked for and where.
+  // libpagoda_kernels.so (link 0) or libpagoda_kernels_relink.so (link 1), in PAGODA_KERNELS (a folder) if
+  // set, else beside the program and in ../lib from there. Throws Error naming what was looked for and where.
   static std::shared_ptr<Kernels> Load(int link);
+  // Any build of Pagoda's kernels, or a plug-in (pagoda/plugin.h). Throws Error (the path as its field).
+  static std::shared_ptr<Kernels> LoadFile(const std::filesystem::path& path);
   // A library that is linked into the caller.
   explicit Kernels(const KernelLibrary& library) : library_(library) {}
 

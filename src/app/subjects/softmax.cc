@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/subjects/outside.h"
 #include "app/subjects/softmax_arm.h"
 #include "base/random.h"
 #include "base/sys/affinity.h"
@@ -56,7 +57,7 @@ std::optional<std::string> WhyNot(const judge::CaseSpec& spec, const SoftmaxVari
 
 int64_t ColdBytes() { return std::max(kLeastColdBytes, 4 * sys::ReadMachineInfo().LastLevelCacheBytes()); }
 
-SoftmaxSubject::SoftmaxSubject() = default;
+SoftmaxSubject::SoftmaxSubject(std::vector<std::string> ask) : ask_(std::move(ask)) {}
 
 std::vector<std::string> SoftmaxSubject::Variants() const {
   std::vector<std::string> names;
@@ -64,29 +65,41 @@ std::vector<std::string> SoftmaxSubject::Variants() const {
   return names;
 }
 
+bool SoftmaxSubject::Has(std::string_view variant) const {
+  // Of a file it is asked with the cases.
+  return ParseOutside(variant).has_value() || Subject::Has(variant);
+}
+
 std::optional<std::string> SoftmaxSubject::WhyNot(const judge::CaseSpec& spec,
                                                   std::string_view variant) const {
-  return app::WhyNot(spec, FindVariant(SoftmaxVariants(), variant));
+  if (!ParseOutside(variant)) return app::WhyNot(spec, FindVariant(SoftmaxVariants(), variant));
+  if (!ask_.empty()) return AskOutside(ask_, spec, variant);
+  return app::WhyNot(spec, Find(variant, 0).variant);
 }
 
 judge::CaseFacts SoftmaxSubject::Facts(const judge::CaseSpec& spec) const { return FactsOf(spec); }
 
-Kernels& SoftmaxSubject::Link(int link) {
-  const auto index = static_cast<size_t>(link);
-  if (links_.size() <= index) links_.resize(index + 1);
-  if (links_[index] == nullptr) links_[index] = Kernels::Load(link);
-  return *links_[index];
+Kernels& SoftmaxSubject::Library(const std::filesystem::path& outside, int link) const {
+  std::shared_ptr<Kernels>& library = libraries_[{outside, link}];
+  if (library == nullptr) library = outside.empty() ? Kernels::Load(link) : LoadOutside(outside, link);
+  return *library;
+}
+
+SoftmaxSubject::Place SoftmaxSubject::Find(std::string_view variant, int link) const {
+  const std::optional<OutsideVariant> outside = ParseOutside(variant);
+  Kernels& kernels = Library(outside ? outside->library : std::filesystem::path(), link);
+  return {kernels, outside ? FindOutside(kernels, *outside, variant) : kernels.Variant(variant)};
 }
 
 judge::GateResult SoftmaxSubject::Gate(const judge::CaseSpec& spec, std::string_view variant, uint64_t seed,
                                        int threads) {
-  Kernels& kernels = Link(0);
-  const SoftmaxVariant& chosen = kernels.Variant(variant);
+  const auto& [kernels, chosen] = Find(variant, 0);
   if (last_ == nullptr || !SameProblem(last_->spec(), spec) || last_->seed() != seed) {
     last_.reset();  // before the next is made: one may hold gigabytes
     last_ = std::make_unique<GateCase>(spec, seed, &kernels.Pool(threads));
   }
   judge::GateResult result = RunGate(*last_, kernels, chosen, threads);
+  result.variant = variant;  // as it was asked for, not as its library calls it
   if (!result.passed && !last_->Intact()) last_.reset();
   return result;
 }
@@ -94,16 +107,17 @@ judge::GateResult SoftmaxSubject::Gate(const judge::CaseSpec& spec, std::string_
 std::vector<std::unique_ptr<judge::Arm>> SoftmaxSubject::Prepare(const judge::CaseSpec& spec,
                                                                  const judge::PrepareOptions& options) {
   last_.reset();
-  // Links are loaded in the order in which the arms name them, so that their addresses vary with the seed.
-  for (const judge::ArmId& arm : options.arms) Link(arm.link).Pool(options.threads);
+  // Libraries are loaded in the order in which the arms name them, so that their addresses vary with the
+  // seed.
+  for (const judge::ArmId& arm : options.arms) Find(arm.variant, arm.link).kernels.Pool(options.threads);
   // The caller is worker 0 of every pool. Pinned only now: a pool asks which CPUs there are when it is made.
   sys::PinThisThread(sys::AllowedCpus().front());
   const auto shared = std::make_shared<TimedInputs>(spec, options.seed, options.cold ? ColdBytes() : 0);
   std::vector<std::unique_ptr<judge::Arm>> arms;
   for (size_t slot = 0; slot < options.arms.size(); ++slot) {
-    Kernels& kernels = Link(options.arms[slot].link);
-    arms.push_back(std::make_unique<SoftmaxArm>(shared, kernels, kernels.Variant(options.arms[slot].variant),
-                                                options.threads, Random(options.seed).Fork(slot).Bits()));
+    const auto& [kernels, variant] = Find(options.arms[slot].variant, options.arms[slot].link);
+    arms.push_back(std::make_unique<SoftmaxArm>(shared, kernels, variant, options.threads,
+                                                Random(options.seed).Fork(slot).Bits()));
   }
   return arms;
 }

@@ -1,10 +1,13 @@
 // Softmax attention as what the judge measures.
 #pragma once
 
+#include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "app/subjects/gate.h"
@@ -25,10 +28,12 @@ int64_t ColdBytes();
 
 class SoftmaxSubject : public judge::Subject {
  public:
-  // Loads a link of the kernel library when an arm or a gate first needs it.
-  SoftmaxSubject();
+  // Loads a library when an arm or a gate first needs it. Questions about variants of other libraries
+  // (outside.h) go to processes that `ask` starts, or are answered in this process where it is empty.
+  explicit SoftmaxSubject(std::vector<std::string> ask = {});
 
   std::vector<std::string> Variants() const override;
+  bool Has(std::string_view variant) const override;
   std::optional<std::string> WhyNot(const judge::CaseSpec& spec, std::string_view variant) const override;
   judge::CaseFacts Facts(const judge::CaseSpec& spec) const override;
   judge::GateResult Gate(const judge::CaseSpec& spec, std::string_view variant, uint64_t seed,
@@ -37,9 +42,17 @@ class SoftmaxSubject : public judge::Subject {
                                                    const judge::PrepareOptions& options) override;
 
  private:
-  Kernels& Link(int link);
+  // A variant in one link of its library.
+  struct Place {
+    Kernels& kernels;
+    const SoftmaxVariant& variant;
+  };
+  Place Find(std::string_view variant, int link) const;
+  Kernels& Library(const std::filesystem::path& outside, int link) const;
 
-  std::vector<std::shared_ptr<Kernels>> links_;
+  std::vector<std::string> ask_;
+  // By path, empty for the program's own library, and link.
+  mutable std::map<std::pair<std::filesystem::path, int>, std::shared_ptr<Kernels>> libraries_;
   // Inputs and reference of the gate run before: the next is often another variant on the same.
   std::unique_ptr<GateCase> last_;
 };

@@ -33,7 +33,8 @@ class TimedInputs {
 };
 
 // Host time is that of validation, planning and running, per call; device time that from the first worker's
-// start to the last one's end. The output has the dtype of the inputs, the LSE is not asked for.
+// start to the last one's end, or the time of the run where the variant has workers of its own. The output
+// has the dtype of the inputs, the LSE is not asked for.
 class SoftmaxArm : public judge::Arm {
  public:
   SoftmaxArm(std::shared_ptr<TimedInputs> shared, Kernels& kernels, const SoftmaxVariant& variant,

@@ -310,6 +310,16 @@ ProcessResult RunProcess(const ProcessSpec& spec) {
 
 int OwnPid() { return getpid(); }
 
+std::FILE* TakeStandardOutput() {
+  std::fflush(stdout);
+  const int mine = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+  std::FILE* file = mine < 0 ? nullptr : fdopen(mine, "w");
+  if (file == nullptr || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
+    throw Error(ErrorCode::kIo, "standard output", fmt::format("can't be taken: {}", std::strerror(errno)));
+  }
+  return file;
+}
+
 std::string OwnProgram() {
   std::error_code error;
   const std::filesystem::path path = std::filesystem::read_symlink("/proc/self/exe", error);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdio>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -47,6 +48,10 @@ struct ProcessResult {
 ProcessResult RunProcess(const ProcessSpec& spec);
 
 int OwnPid();
+
+// Standard output for the caller alone: whatever else prints goes to standard error from now on. Throws Error
+// (kIo).
+std::FILE* TakeStandardOutput();
 
 // The path of the program that runs, for running it again.
 std::string OwnProgram();

@@ -29,7 +29,6 @@ const SoftmaxVariant* FindSoftmaxVariant(std::string_view name) {
 
 extern "C" const pagoda::KernelLibrary* pagoda_kernel_library() {
   static const pagoda::KernelLibrary library = {
-      .abi = 1,
       .softmax = pagoda::SoftmaxVariants(),
       .plan_softmax = pagoda::PlanSoftmax,
       .run_softmax = pagoda::RunSoftmax,

@@ -1,7 +1,9 @@
 // What an implementation of softmax attention is, inside the library.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -81,9 +83,11 @@ class SoftmaxVariant {
   std::string_view name;
   std::string_view summary;  // one line for `pagoda list variants`
   uint32_t promises = 0;     // of Promise
-  Support (*supports)(const NormalBatch&) = nullptr;
-  // The batch is validated and supported. Sets everything but `variant`, `threads` and `batch`.
-  std::unique_ptr<SoftmaxPlanImpl> (*plan)(const NormalBatch&, int threads) = nullptr;
+  // These two may carry what they were made from: a plug-in's functions. `run` finds it in its plan.
+  std::function<Support(const NormalBatch&)> supports;
+  // The batch is validated and supported. Sets everything but `variant`, `threads` and `batch`. The batch's
+  // arrays stay where they are for as long as the plan.
+  std::function<std::unique_ptr<SoftmaxPlanImpl>(const NormalBatch&, int threads)> plan;
   void (*run)(const SoftmaxPlanImpl&, const SoftmaxCall&, std::span<std::byte> workspace,
               ThreadPool&) = nullptr;
 };
@@ -92,10 +96,24 @@ class SoftmaxVariant {
 // (sequence 3)").
 NormalBatch Normalise(const SoftmaxBatch& batch);
 
+// Raised whenever the meaning of what crosses the border of the library changes.
+inline constexpr int kKernelAbi = 2;
+// Of the types that cross it: a build from other sources whose types differ must not be called.
+inline constexpr uint64_t kKernelLayout = [] {
+  uint64_t layout = 0;
+  for (const size_t size :
+       {sizeof(SoftmaxBatch), sizeof(SoftmaxCall), sizeof(SoftmaxPlan), sizeof(SoftmaxVariant),
+        sizeof(SoftmaxPlanImpl), sizeof(NormalBatch), sizeof(ThreadPool), sizeof(ThreadPool::Counters)}) {
+    layout = layout * 1009 + size;
+  }
+  return layout;
+}();
+
 // What the kernel library's shared object exports, so that a bench can load the same variants from two links
 // of the same objects: everything is reached through these pointers.
 struct KernelLibrary {
-  int abi = 1;
+  int abi = kKernelAbi;
+  uint64_t layout = kKernelLayout;
   std::span<const SoftmaxVariant* const> softmax;
   SoftmaxPlan (*plan_softmax)(const SoftmaxVariant&, const SoftmaxBatch&, int threads) = nullptr;
   void (*run_softmax)(const SoftmaxPlan&, const SoftmaxCall&, std::span<std::byte>, ThreadPool&) = nullptr;

@@ -72,6 +72,9 @@ class Subject {
  public:
   virtual ~Subject() = default;
   virtual std::vector<std::string> Variants() const = 0;
+  // Whether there is a variant of that name, which may be more than Variants() lists: a file's, say. May
+  // throw Error naming what is wrong with it.
+  virtual bool Has(std::string_view variant) const;
   // Nothing if the variant computes the case, else the reason.
   virtual std::optional<std::string> WhyNot(const CaseSpec& spec, std::string_view variant) const = 0;
   virtual CaseFacts Facts(const CaseSpec& spec) const = 0;

@@ -1,0 +1,129 @@
+#include "app/subjects/outside.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
+
+#include "base/io/json.h"
+#include "base/listed.h"
+#include "base/suggest.h"
+#include "base/sys/process.h"
+#include "judge/bench/launch_plan.h"
+#include "pagoda/status.h"
+
+namespace pagoda::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kSuffix = ".so";
+constexpr const char* kKernels = "libpagoda_kernels.so";
+constexpr const char* kRelinkedKernels = "libpagoda_kernels_relink.so";
+constexpr double kAskTimeout = 30;
+
+// Removed again once the loader has it open.
+class TemporaryCopy {
+ public:
+  explicit TemporaryCopy(const fs::path& of)
+      : path_(fs::temp_directory_path() /
+              fmt::format("pagoda-{}-{}", sys::OwnPid(), of.filename().string())) {
+    std::error_code error;
+    fs::copy_file(of, path_, fs::copy_options::overwrite_existing, error);
+    if (error) {
+      throw Error(ErrorCode::kIo, path_.string(),
+                  fmt::format("can't be made as a copy of {}: {}", of.string(), error.message()));
+    }
+  }
+  TemporaryCopy(const TemporaryCopy&) = delete;
+  TemporaryCopy& operator=(const TemporaryCopy&) = delete;
+  ~TemporaryCopy() {
+    std::error_code ignored;
+    fs::remove(path_, ignored);
+  }
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+// Of standard error, the last line without this program's own prefix.
+std::string LastWords(std::string_view text) {
+  while (text.ends_with('\n')) text.remove_suffix(1);
+  text = text.substr(text.rfind('\n') + 1);
+  constexpr std::string_view kPrefix = "pagoda: error: ";
+  if (text.starts_with(kPrefix)) text.remove_prefix(kPrefix.size());
+  return std::string(text);
+}
+
+}  // namespace
+
+std::optional<OutsideVariant> ParseOutside(std::string_view id) {
+  const size_t suffix = id.rfind(".so:");
+  const std::string_view library =
+      suffix == std::string_view::npos ? id : id.substr(0, suffix + kSuffix.size());
+  if (!library.ends_with(kSuffix) && library.find('/') == std::string_view::npos) return std::nullopt;
+  const std::string_view name = library.size() < id.size() ? id.substr(library.size() + 1) : "";
+  return OutsideVariant{library, std::string(name)};
+}
+
+SecondLink SecondLinkOf(const fs::path& library) {
+  const fs::path relinked = library.parent_path() / kRelinkedKernels;
+  std::error_code ignored;
+  if (library.filename() == kKernels && fs::exists(relinked, ignored)) return {relinked, false};
+  return {library, true};
+}
+
+std::shared_ptr<Kernels> LoadOutside(const fs::path& library, int link) {
+  // The loader looks for a name without a slash in the system's folders.
+  const fs::path path = fs::absolute(library);
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) {
+    throw Error(ErrorCode::kInvalidArgument, library.string(), "does not exist; check the path");
+  }
+  if (link == 0) return Kernels::LoadFile(path);
+  const SecondLink second = SecondLinkOf(path);
+  if (!second.copied) return Kernels::LoadFile(second.path);
+  const TemporaryCopy copy(path);  // the loader gives the same file only once
+  return Kernels::LoadFile(copy.path());
+}
+
+const SoftmaxVariant& FindOutside(const Kernels& kernels, const OutsideVariant& outside,
+                                  std::string_view id) {
+  std::vector<std::string> names;
+  for (const SoftmaxVariant* variant : kernels.library().softmax) {
+    if (variant->name == outside.name) return *variant;
+    names.emplace_back(variant->name);
+  }
+  if (!outside.name.empty()) {
+    throw Error(
+        ErrorCode::kInvalidArgument, id,
+        fmt::format("does not exist: the library has {}{}", Listed(names), DidYouMean(outside.name, names)));
+  }
+  if (names.size() == 1) return *kernels.library().softmax.front();
+  throw Error(ErrorCode::kInvalidArgument, id,
+              fmt::format("has {}; name one: {}:{}", Listed(names), id, names.front()));
+}
+
+std::optional<std::string> AskOutside(const std::vector<std::string>& command, const judge::CaseSpec& spec,
+                                      std::string_view id) {
+  const judge::GatePlan question{.run_id = "", .spec = spec, .runs = {{std::string(id), 0}}, .threads = 1};
+  const sys::ProcessResult result =
+      sys::RunProcess({.argv = command, .stdin_text = judge::ToJson(question), .timeout_s = kAskTimeout});
+  if (result.timed_out || result.signal != 0) {
+    throw Error(ErrorCode::kInvalidArgument, id,
+                fmt::format("{} when it was asked whether it computes {}", result.Describe(), spec.name));
+  }
+  if (!result.ok()) {
+    const std::string said = LastWords(result.err);
+    throw Error(ErrorCode::kInvalidArgument, said.starts_with(id) ? "" : id,
+                said.empty() ? result.Describe() : said);
+  }
+  const nlohmann::json answer = io::ParseJson(result.out, id);
+  const io::JsonField why_not = io::JsonField(answer, id).At("why_not");
+  if (why_not.IsNull()) return std::nullopt;
+  return why_not.String();
+}
+
+}  // namespace pagoda::app

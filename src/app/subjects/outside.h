@@ -1,0 +1,44 @@
+// Variants from libraries that are no part of this program: "./mine.so", "./mine.so:name".
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/subjects/kernel_library.h"
+#include "judge/bench/subject.h"
+
+namespace pagoda::app {
+
+struct OutsideVariant {
+  std::filesystem::path library;
+  std::string name;  // empty: the only one that the library has
+};
+
+// What --variants means by a name with a slash or ".so"; nothing for the name of a built-in variant.
+std::optional<OutsideVariant> ParseOutside(std::string_view id);
+
+// The second link of a library for the null arm: libpagoda_kernels_relink.so beside a libpagoda_kernels.so,
+// else a copy of the file, which lies elsewhere in memory but has the same code at the same offsets.
+struct SecondLink {
+  std::filesystem::path path;
+  bool copied = false;
+};
+SecondLink SecondLinkOf(const std::filesystem::path& library);
+
+// Loads a link of it into this process. Throws Error (the path as its field).
+std::shared_ptr<Kernels> LoadOutside(const std::filesystem::path& library, int link);
+
+// The variant; throws Error(id) when the library has none of that name, or several and no name is given.
+const SoftmaxVariant& FindOutside(const Kernels& kernels, const OutsideVariant& outside, std::string_view id);
+
+// Asks a process of its own (`command`: this program, hidden command) whether the variant is there and
+// computes the case: nothing if so, else the reason. A library may crash or hang as soon as it is loaded.
+// Throws Error(id) when it does, or when it is not there or no such library.
+std::optional<std::string> AskOutside(const std::vector<std::string>& command, const judge::CaseSpec& spec,
+                                      std::string_view id);
+
+}  // namespace pagoda::app

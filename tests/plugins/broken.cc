@@ -1,0 +1,125 @@
+// A plug-in of variants that are each wrong in one way, around the example's right one.
+#define pagoda_plugin PlainPlugin
+#include "examples/plugin.cc"
+#undef pagoda_plugin
+
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <iterator>
+
+namespace {
+
+int64_t Elements(const pagoda_softmax_batch& batch) {
+  return batch.total_q * batch.q_heads * batch.head_dim_v;
+}
+size_t ElementSize(pagoda_dtype dtype) { return dtype == PAGODA_F32 ? 4 : 2; }
+
+// Answers with the output of the call before.
+const char* RunStale(const void* plan, const pagoda_softmax_batch* batch, const pagoda_softmax_call* call) {
+  static std::vector<unsigned char> last;
+  Run(plan, batch, call);
+  const size_t bytes = static_cast<size_t>(Elements(*batch)) * ElementSize(call->out_dtype);
+  std::vector<unsigned char> now(bytes);
+  std::memcpy(now.data(), call->out, bytes);
+  if (last.size() == bytes) std::memcpy(call->out, last.data(), bytes);
+  last = now;
+  return nullptr;
+}
+
+const char* RunNothing(const void*, const pagoda_softmax_batch*, const pagoda_softmax_call*) {
+  return nullptr;
+}
+
+// Every sequence of more than one page reads its second page in the place of its first.
+const char* RunOffByAPage(const void* plan, const pagoda_softmax_batch* batch,
+                          const pagoda_softmax_call* call) {
+  std::vector<int64_t> pages(batch->page_ids, batch->page_ids + batch->page_begin[batch->batch]);
+  for (int64_t b = 0; b < batch->batch; ++b) {
+    const int64_t first = batch->page_begin[b];
+    if (batch->page_begin[b + 1] - first > 1)
+      pages[static_cast<size_t>(first)] = pages[static_cast<size_t>(first) + 1];
+  }
+  pagoda_softmax_batch wrong = *batch;
+  wrong.page_ids = pages.data();
+  return Run(plan, &wrong, call);
+}
+
+const char* RunPastTheEnd(const void* plan, const pagoda_softmax_batch* batch,
+                          const pagoda_softmax_call* call) {
+  Run(plan, batch, call);
+  Store(call->out, call->out_dtype, Elements(*batch), 1.0F);
+  return nullptr;
+}
+
+const char* RunMutating(const void* plan, const pagoda_softmax_batch* batch,
+                        const pagoda_softmax_call* call) {
+  Run(plan, batch, call);
+  auto* q = static_cast<unsigned char*>(const_cast<void*>(call->q));
+  q[0] = static_cast<unsigned char>(q[0] ^ 1U);
+  return nullptr;
+}
+
+const char* RunForEver(const void*, const pagoda_softmax_batch*, const pagoda_softmax_call*) {
+  volatile bool go_on = true;
+  while (go_on) {
+  }
+  return nullptr;
+}
+
+const char* RunCrashing(const void*, const pagoda_softmax_batch*, const pagoda_softmax_call*) {
+  std::raise(SIGSEGV);
+  return nullptr;
+}
+
+// Right ten times, then the first element is off.
+const char* RunWrongLater(const void* plan, const pagoda_softmax_batch* batch,
+                          const pagoda_softmax_call* call) {
+  static int calls = 0;
+  Run(plan, batch, call);
+  if (++calls > 10 && Elements(*batch) > 0) Store(call->out, call->out_dtype, 0, 100.0F);
+  return nullptr;
+}
+
+const char* RunNaN(const void* plan, const pagoda_softmax_batch* batch, const pagoda_softmax_call* call) {
+  Run(plan, batch, call);
+  if (Elements(*batch) > 0) Store(call->out, call->out_dtype, Elements(*batch) - 1, std::nanf(""));
+  return nullptr;
+}
+
+const char* RunFailing(const void*, const pagoda_softmax_batch*, const pagoda_softmax_call*) {
+  return "no more memory";
+}
+
+// Prints where the bench reads, and is right.
+const char* RunTalking(const void* plan, const pagoda_softmax_batch* batch, const pagoda_softmax_call* call) {
+  std::puts("{\"kind\":\"gate\"}");
+  std::fflush(stdout);
+  return Run(plan, batch, call);
+}
+
+const char* SupportsCrashing(const pagoda_softmax_batch*) {
+  std::raise(SIGSEGV);
+  return nullptr;
+}
+
+const pagoda_softmax_variant kBroken[] = {
+    {"stale", nullptr, 0, Supports, nullptr, RunStale, nullptr},
+    {"nothing", nullptr, 0, Supports, nullptr, RunNothing, nullptr},
+    {"off_by_a_page", nullptr, 0, Supports, nullptr, RunOffByAPage, nullptr},
+    {"past_the_end", nullptr, 0, Supports, nullptr, RunPastTheEnd, nullptr},
+    {"mutates", nullptr, 0, Supports, nullptr, RunMutating, nullptr},
+    {"hangs", nullptr, 0, Supports, nullptr, RunForEver, nullptr},
+    {"crashes", nullptr, 0, Supports, nullptr, RunCrashing, nullptr},
+    {"wrong_later", nullptr, 0, Supports, nullptr, RunWrongLater, nullptr},
+    {"nan", nullptr, 0, Supports, nullptr, RunNaN, nullptr},
+    {"fails", nullptr, 0, Supports, nullptr, RunFailing, nullptr},
+    {"talks", nullptr, 0, Supports, nullptr, RunTalking, nullptr},
+    {"crashes_when_asked", nullptr, 0, SupportsCrashing, nullptr, Run, nullptr},
+    {"right", nullptr, kVariants[0].promises, Supports, nullptr, Run, nullptr},
+};
+const pagoda_plugin_info kBrokenPlugin = {PAGODA_PLUGIN_ABI, std::size(kBroken), kBroken};
+
+}  // namespace
+
+extern "C" const pagoda_plugin_info* pagoda_plugin(void) { return &kBrokenPlugin; }

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "base/listed.h"
 #include "judge/report/answer.h"
 #include "judge/report/facts.h"
 #include "judge/report/numbers.h"
@@ -63,21 +62,10 @@ class Printer {
   }
 
   void PrintTroubles() {
-    const std::vector<Trouble> troubles = TroublesOf(replay_);
-    if (troubles.empty()) return;
+    const Table troubles = TroubleTable(replay_);
+    if (troubles.rows.empty()) return;
     Paragraph("#### Losses, inconclusive and invalid cases");
-    Table table{.columns = {{"verdict"}, {"variant"}, {"against"}, {"case"}, {"speedup"}, {"why"}, {"next"}}};
-    for (const Trouble& t : troubles) {
-      table.rows.push_back(
-          {{std::string(NameOf(t.verdict))},
-           {.text = t.variant, .code = true},
-           {.text = t.baseline, .code = true},
-           {.text = t.case_name.empty() ? "overall" : t.case_name, .code = !t.case_name.empty()},
-           {t.ratio},
-           {t.not_beaten.empty() ? t.reason : "not beaten there: " + Listed(t.not_beaten)},
-           {t.next}});
-    }
-    AddTable(table);
+    AddTable(troubles);
   }
 
   void PrintContrast(const Contrast& contrast) {

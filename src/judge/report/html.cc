@@ -5,12 +5,14 @@
 #include <string_view>
 #include <vector>
 
+#include "base/listed.h"
 #include "judge/report/answer.h"
 #include "judge/report/facts.h"
 #include "judge/report/html_cases.h"
 #include "judge/report/html_forest.h"
 #include "judge/report/html_parts.h"
 #include "judge/report/html_scatter.h"
+#include "judge/report/numbers.h"
 #include "judge/report/page_files.h"
 #include "judge/report/tables.h"
 #include "judge/report/text.h"
@@ -87,11 +89,26 @@ class Printer {
     text_ += ForestPlot(replay_);
   }
 
+  void PrintTrouble(const Trouble& t) {
+    text_ += fmt::format("<li><b class=\"{0}\">{0}</b> {1} against {2} ", NameOf(t.verdict),
+                         HtmlName(t.variant), HtmlName(t.baseline));
+    text_ += t.case_name.empty() ? "overall" : "on " + HtmlName(t.case_name);
+    if (!t.ratio.empty()) text_ += fmt::format(": <span class=\"figure\">{}</span>", t.ratio);
+    if (!t.not_beaten.empty()) text_ += ", not beaten there: " + HtmlText(Listed(t.not_beaten));
+    if (!t.reason.empty()) text_ += "<br>\nWhy: " + HtmlText(Sentence(t.reason));
+    if (!t.next.empty()) text_ += " <em>Next:</em> " + HtmlText(Sentence(t.next));
+    text_ += "</li>\n";
+  }
+
   void PrintTroubles() {
-    const Table troubles = TroubleTable(replay_);
-    if (troubles.rows.empty()) return;
+    const std::vector<Trouble> troubles = TroublesOf(replay_);
+    if (troubles.empty()) return;
     Heading("Losses, inconclusive and invalid cases");
-    text_ += HtmlTable(troubles, "Losses, inconclusive and invalid cases");
+    text_ += fmt::format("<details{}>\n<summary>{}</summary>\n<ul class=\"troubles\">\n",
+                         troubles.size() > kManyRows ? "" : " open",
+                         Counted(static_cast<int64_t>(troubles.size()), "entry", "entries"));
+    for (const Trouble& trouble : troubles) PrintTrouble(trouble);
+    text_ += "</ul>\n</details>\n";
   }
 
   void PrintCases() {

@@ -13,16 +13,20 @@
 namespace pagoda::judge {
 namespace {
 
+constexpr std::string_view kRight = " class=\"right\"";
+
+std::string Title(std::string_view title, std::string_view attributes) {
+  return fmt::format("<th scope=\"col\"{}>{}</th>", attributes, title);
+}
+
 // `sort`: the value that report.js sorts by; what isn't finite counts as empty.
 std::string NumberCell(const std::string& text, double sort) {
   if (!std::isfinite(sort)) return "<td></td>";
-  return fmt::format("<td class=\"right\" data-sort=\"{:.6g}\">{}</td>", sort, text);
+  return fmt::format("<td{} data-sort=\"{:.6g}\">{}</td>", kRight, sort, text);
 }
 
 std::string VerdictCell(const Outcome& outcome) {
-  const std::string_view name = NameOf(outcome.verdict);
-  return fmt::format("<td>{} <span class=\"{}\">{}</span></td>", HtmlMark(MarkId(outcome.verdict), name),
-                     name, name);
+  return fmt::format("<td class=\"{0}\">{0}</td>", NameOf(outcome.verdict));
 }
 
 // The times of a wrong result say nothing, so no ratio either.
@@ -68,14 +72,12 @@ class Cases {
  private:
   std::string Titles() const {
     std::string html = "<thead><tr>";
-    const auto add = [&html](std::string_view title) {
-      html += fmt::format("<th scope=\"col\">{}</th>", title);
-    };
-    for (const char* title : {"case", "variant", "dtype", "cache", "device"}) add(title);
-    if (contrasted_) add("speedup"), add("verdict");
-    add("host");
-    if (contrasted_) add("host speedup"), add("host verdict");
-    for (const char* title : {"GB/s", "GFLOP/s", "of roofline", "max error"}) add(title);
+    for (const char* title : {"case", "variant", "dtype", "cache"}) html += Title(title, "");
+    html += Title("device", kRight);
+    if (contrasted_) html += Title("speedup", kRight) + Title("verdict", "");
+    html += Title("host", kRight);
+    if (contrasted_) html += Title("host speedup", kRight) + Title("host verdict", "");
+    for (const char* title : {"GB/s", "GFLOP/s", "of roofline", "max error"}) html += Title(title, kRight);
     return html + "</tr></thead>\n";
   }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 #include <vector>
 
@@ -40,7 +39,7 @@ struct Strip {
 bool HasInterval(const Estimate& ratio) { return Drawable(ratio.low) && Drawable(ratio.high); }
 
 std::string RatioText(const Line& line) {
-  if (!Drawable(line.ratio.value)) return "no speedup";
+  if (!Drawable(line.ratio.value)) return line.verdict.empty() ? "not measured" : "no speedup";
   return RatioWithInterval(line.ratio.value, line.ratio.low, line.ratio.high);
 }
 
@@ -52,6 +51,13 @@ class Forest {
     const std::string all = Counted(static_cast<int64_t>(cases.size()), "case", "cases") + " together";
     strips_.push_back({all + " (geometric mean)", all, OverallLines()});
     axis_ = AxisOver(ValuesOnTheAxis(), kLeastSpan);
+  }
+
+  bool Empty() const {
+    return std::none_of(strips_.begin(), strips_.end(), [](const Strip& strip) {
+      return std::any_of(strip.lines.begin(), strip.lines.end(),
+                         [](const Line& line) { return Drawable(line.ratio.value); });
+    });
   }
 
   std::string Draw() const {
@@ -186,7 +192,7 @@ class Forest {
       words += fmt::format(
           "<span class=\"who\"><b>{}</b> {}</span><span class=\"ratio\"><b class=\"{}\">{}</b> {}</span>\n",
           line.label, HtmlText(line.name), line.css_class, line.verdict, RatioText(line));
-      description += fmt::format("{} {}: {}. ", line.label, RatioText(line), line.verdict);
+      description += fmt::format("{} {}: {}. ", line.label, line.css_class, RatioText(line));
     }
     return fmt::format(
         "<h3>{}</h3>\n<div class=\"rows\" style=\"--lines:{}\">\n<svg role=\"img\"><title>Speedups on "
@@ -205,7 +211,8 @@ std::string ForestPlot(const Replay& replay) {
   if (replay.run.contrasts.empty()) {
     return "<p>Only one variant was measured, so there is no speedup to draw.</p>\n";
   }
-  return Forest(replay).Draw();
+  const Forest forest(replay);
+  return forest.Empty() ? "<p>Nothing was timed, so there is no speedup to draw.</p>\n" : forest.Draw();
 }
 
 }  // namespace pagoda::judge

@@ -8,7 +8,7 @@
 namespace pagoda::judge {
 
 // Every case with its variants' speedups over the baseline and their intervals on one logarithmic axis, the
-// null arm below them, all cases together last. A sentence when no two variants can be compared. HTML.
+// null arm below them, all cases together last. A sentence when there is no speedup. HTML.
 std::string ForestPlot(const Replay& replay);
 
 }  // namespace pagoda::judge

@@ -7,8 +7,6 @@
 namespace pagoda::judge {
 namespace {
 
-constexpr size_t kLongText = 40;  // bytes; a cell with more breaks into lines
-
 std::string_view ClassOf(Ink ink) {
   switch (ink) {
     case Ink::kPlain:
@@ -76,11 +74,7 @@ std::string HtmlTable(const Table& table, std::string_view label) {
   for (const auto& row : table.rows) {
     html += "<tr>";
     for (size_t c = 0; c < table.columns.size(); ++c) {
-      const bool is_long = c < row.size() && !row[c].code && row[c].text.size() > kLongText;
-      html += fmt::format("<td{}>{}</td>",
-                          table.columns[c].right ? " class=\"right\""
-                          : is_long              ? " class=\"long\""
-                                                 : "",
+      html += fmt::format("<td{}>{}</td>", table.columns[c].right ? " class=\"right\"" : "",
                           c < row.size() ? CellHtml(row[c]) : "");
     }
     html += "</tr>\n";

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 #include <vector>
@@ -165,6 +166,18 @@ std::vector<std::string> RoofLegend(const std::vector<Segment>& segments) {
   return items;
 }
 
+struct Unit {
+  double us;
+  const char* name;
+};
+
+// The largest in which no time is below 1: labels of an axis stay short.
+Unit UnitOf(const std::vector<Point>& points) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const Point& p : points) least = std::min(least, p.x);
+  return least >= 1e6 ? Unit{1e6, "s"} : least >= 1e3 ? Unit{1e3, "ms"} : Unit{1, "µs"};
+}
+
 bool AnyWarm(const Manifest& manifest) {
   return std::any_of(manifest.cases.begin(), manifest.cases.end(),
                      [](const ManifestCase& c) { return c.cache == "warm"; });
@@ -216,7 +229,7 @@ std::string HostPlot(const Replay& replay) {
                   .description =
                       "Each point is a variant on a case; above 1 is what validation, planning "
                       "and submission add. The table of cases has both times as numbers.",
-                  .x_title = "device time, µs",
+                  .x_title = "device time, ",
                   .y_title = "host time / device time",
                   .x = {},
                   .y = {},
@@ -230,6 +243,9 @@ std::string HostPlot(const Replay& replay) {
         .title = fmt::format("host {} = {} device {}", Micros(f.host_us), Ratio(ratio), Micros(f.device_us))};
   });
   if (picture.points.empty()) return "<p>Nothing was timed.</p>\n";
+  const Unit unit = UnitOf(picture.points);
+  picture.x_title += unit.name;
+  for (Point& point : picture.points) point.x /= unit.us;
   std::vector<double> ratios = Down(picture.points);
   ratios.push_back(1);
   picture.x = AxisOver(Across(picture.points), kLeastSpan);

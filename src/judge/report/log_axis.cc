@@ -12,27 +12,27 @@ namespace {
 
 constexpr double kLeast = 1e-15, kMost = 1e15;
 constexpr double kMargin = 0.04;
-constexpr double kShortSpan = 4;  // up to here equal steps look equal enough
-constexpr int kSteps = 5;
-constexpr size_t kMostTicks = 7;  // whose labels stand side by side on a telephone
+constexpr double kShortSpan = 4;    // up to here equal steps look equal enough
+constexpr double kLeastGap = 0.14;  // of the axis: "10,000" on a telephone
 
-std::vector<double> EqualSteps(const LogAxis& axis) {
-  const double least = (axis.high - axis.low) / kSteps;
+using Ticks = std::vector<double>;
+
+// Multiples of 1, 2 or 5 times a power of ten, at most `most` + 1 of them.
+Ticks EqualSteps(const LogAxis& axis, int most) {
+  const double least = (axis.high - axis.low) / most;
   const double unit = std::pow(10.0, std::floor(std::log10(least)));
   double step = 10 * unit;
   for (const double times : {5, 2, 1}) {
     if (times * unit >= least) step = times * unit;
   }
-  std::vector<double> ticks;
+  Ticks ticks;
   for (double n = std::ceil(axis.low / step); n * step <= axis.high; ++n) ticks.push_back(n * step);
   return ticks;
 }
 
-using Digits = std::vector<double>;
-
 // These digits of every `stride`-th power of ten.
-std::vector<double> DigitsOfDecades(const LogAxis& axis, const Digits& digits, int stride) {
-  std::vector<double> ticks;
+Ticks DigitsOfDecades(const LogAxis& axis, const Ticks& digits, int stride) {
+  Ticks ticks;
   for (int n = static_cast<int>(std::floor(std::log10(axis.low))); std::pow(10.0, n) <= axis.high;
        n += stride) {
     for (const double digit : digits) {
@@ -41,6 +41,13 @@ std::vector<double> DigitsOfDecades(const LogAxis& axis, const Digits& digits, i
     }
   }
   return ticks;
+}
+
+// No label reaches into its neighbour.
+bool Apart(const LogAxis& axis, const Ticks& ticks) {
+  return std::adjacent_find(ticks.begin(), ticks.end(), [&axis](double a, double b) {
+           return axis.At(b) - axis.At(a) < kLeastGap;
+         }) == ticks.end();
 }
 
 }  // namespace
@@ -65,13 +72,16 @@ LogAxis AxisOver(const std::vector<double>& values, double least_span) {
 }
 
 std::vector<double> TicksOf(const LogAxis& axis) {
-  if (axis.high / axis.low <= kShortSpan) return EqualSteps(axis);
-  for (const Digits& digits : {Digits{1, 1.5, 2, 3, 5, 7}, Digits{1, 2, 5}, Digits{1, 3}}) {
-    std::vector<double> ticks = DigitsOfDecades(axis, digits, 1);
-    if (ticks.size() <= kMostTicks) return ticks;
+  if (axis.high / axis.low <= kShortSpan) {
+    Ticks ticks = EqualSteps(axis, 5);
+    return Apart(axis, ticks) ? ticks : EqualSteps(axis, 2);
+  }
+  for (const Ticks& digits : {Ticks{1, 1.5, 2, 3, 5, 7}, Ticks{1, 2, 5}, Ticks{1, 3}}) {
+    Ticks ticks = DigitsOfDecades(axis, digits, 1);
+    if (Apart(axis, ticks)) return ticks;
   }
   const double decades = std::log10(axis.high / axis.low);
-  return DigitsOfDecades(axis, {1}, 1 + static_cast<int>(decades / static_cast<double>(kMostTicks)));
+  return DigitsOfDecades(axis, {1}, static_cast<int>(std::ceil(kLeastGap * decades)));
 }
 
 std::string TickText(double tick) {

@@ -22,8 +22,8 @@ struct LogAxis {
 // `least_span` (> 1). 1 is its middle when there is no value.
 LogAxis AxisOver(const std::vector<double>& values, double least_span);
 
-// Round values within the axis, ascending, at most 7: equal steps on a short axis, round digits or powers of
-// ten on a long one.
+// Round values within the axis, ascending, and so far apart that their labels stand side by side on a
+// telephone: equal steps on a short axis, round digits or powers of ten on a long one.
 std::vector<double> TicksOf(const LogAxis& axis);
 
 // A tick in as few digits as it has: "0.98", "1", "20,000", "1e+09".

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/listed.h"
 #include "judge/report/answer.h"
 #include "judge/report/facts.h"
 #include "judge/report/numbers.h"
@@ -62,10 +63,21 @@ class Printer {
   }
 
   void PrintTroubles() {
-    const Table troubles = TroubleTable(replay_);
-    if (troubles.rows.empty()) return;
+    const std::vector<Trouble> troubles = TroublesOf(replay_);
+    if (troubles.empty()) return;
     Paragraph("#### Losses, inconclusive and invalid cases");
-    AddTable(troubles);
+    Table table{.columns = {{"verdict"}, {"variant"}, {"against"}, {"case"}, {"speedup"}, {"why"}, {"next"}}};
+    for (const Trouble& t : troubles) {
+      table.rows.push_back(
+          {{std::string(NameOf(t.verdict))},
+           {.text = t.variant, .code = true},
+           {.text = t.baseline, .code = true},
+           {.text = t.case_name.empty() ? "overall" : t.case_name, .code = !t.case_name.empty()},
+           {t.ratio},
+           {t.not_beaten.empty() ? t.reason : "not beaten there: " + Listed(t.not_beaten)},
+           {t.next}});
+    }
+    AddTable(table);
   }
 
   void PrintContrast(const Contrast& contrast) {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/listed.h"
 #include "judge/report/numbers.h"
 
 namespace pagoda::judge {
@@ -296,21 +295,6 @@ std::vector<Trouble> TroublesOf(const Replay& replay) {
     }
   }
   return troubles;
-}
-
-Table TroubleTable(const Replay& replay) {
-  Table table{.columns = {{"verdict"}, {"variant"}, {"against"}, {"case"}, {"speedup"}, {"why"}, {"next"}}};
-  for (const Trouble& t : TroublesOf(replay)) {
-    table.rows.push_back(
-        {{std::string(NameOf(t.verdict)), InkOf(t.verdict)},
-         NameCell(t.variant),
-         NameCell(t.baseline),
-         {.text = t.case_name.empty() ? "overall" : t.case_name, .code = !t.case_name.empty()},
-         {t.ratio},
-         {t.not_beaten.empty() ? t.reason : "not beaten there: " + Listed(t.not_beaten)},
-         {t.next}});
-  }
-  return table;
 }
 
 }  // namespace pagoda::judge

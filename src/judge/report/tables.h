@@ -51,6 +51,5 @@ struct Trouble {
 };
 // INVALID first, then LOSS, then INCONCLUSIVE; within each by variant, then by case.
 std::vector<Trouble> TroublesOf(const Replay& replay);
-Table TroubleTable(const Replay& replay);  // one row each, in that order
 
 }  // namespace pagoda::judge

@@ -152,6 +152,13 @@ POOR_CONTRAST = """(() => {
 BEYOND_THE_EDGE = """[...document.querySelectorAll("body *")].filter((e) => !e.closest(".scroll, .shapes, desc, title")
     && e.getBoundingClientRect().right > innerWidth + 1).map((e) => e.tagName + " " + e.className.toString())"""
 
+# Labels of one picture that lie on each other.
+OVERLAPS = """[...document.querySelectorAll("svg")].flatMap((svg) => {
+  const labels = [...svg.querySelectorAll("text")].map((t) => [t.textContent, t.getBoundingClientRect()]);
+  return labels.flatMap(([a, p], i) => labels.slice(i + 1).filter(([, q]) =>
+      p.left < q.right && q.left < p.right && p.top < q.bottom && q.top < p.bottom).map(([b]) => `${a} on ${b}`));
+})"""
+
 COLUMN = """(title) => {
   const headers = [...document.querySelectorAll("#cases thead th")];
   const header = headers.find((h) => h.textContent.startsWith(title));
@@ -198,6 +205,7 @@ class Report(unittest.TestCase):
             self.assertEqual(self.browser.run("innerWidth"), width, look)
             self.assertLessEqual(self.browser.run("document.documentElement.scrollWidth"), width, look)
             self.assertEqual(self.browser.run(BEYOND_THE_EDGE), [], look)
+            self.assertEqual(self.browser.run(OVERLAPS), [], look)
             if SCREENSHOTS:
                 self.browser.screenshot(SCREENSHOTS / f"{name}-{width}-{scheme}.png")
 

@@ -40,7 +40,7 @@ struct Page {
   explicit Page(const std::string& html) {
     static const std::regex kTag(R"re(^<(/?)([a-zA-Z0-9]+)((?: [a-zA-Z0-9:-]+(?:="[^"<]*")?)*)\s*(/?)>)re");
     static const std::regex kAttribute(R"re( ([a-zA-Z0-9:-]+)(?:="([^"<]*)")?)re");
-    static const std::set<std::string> kVoid = {"meta", "input"};
+    static const std::set<std::string> kVoid = {"meta", "input", "br"};
     std::vector<std::string> open;
     const std::string doctype = "<!DOCTYPE html>\n";
     if (!html.starts_with(doctype)) faults.push_back("no doctype");
@@ -240,6 +240,18 @@ TEST(HtmlReport, LeavesTheRooflineOutWithoutCeilings) {
   EXPECT_THAT(Html(run), HasSubstr("so there is no roofline."));
   run.manifest.ceilings.compute.clear();
   EXPECT_THAT(Html(run), HasSubstr("so there is no roofline."));
+}
+
+TEST(HostPlot, HasShortLabels) {
+  EXPECT_THAT(Html(ClearWin()), HasSubstr("<p class=\"x-title\">device time, µs</p>"));
+  SampleRun run = ClearWin();
+  for (Figures& f : run.verdict.figures) f.device_us *= 1e4, f.host_us *= 1e4;
+  EXPECT_THAT(Html(run), HasSubstr("<p class=\"x-title\">device time, ms</p>"));
+}
+
+TEST(ForestPlot, SaysThatNothingWasTimed) {
+  EXPECT_THAT(Html(NothingTimed()), HasSubstr("<p>Nothing was timed, so there is no speedup to draw.</p>"));
+  EXPECT_THAT(Html(OneVariant()), HasSubstr("<p>Only one variant was measured, so there is no speedup"));
 }
 
 // What is drawn of a variant on a case of HandMadeRun whose speedup is `ratio`.

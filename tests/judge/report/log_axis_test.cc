@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -55,13 +54,14 @@ TEST(TicksOf, AreRound) {
               testing::Pointwise(testing::DoubleEq(), {1.0, 10.0, 100.0, 1e3, 1e4, 1e5}));
 }
 
-TEST(TicksOf, AreFewAndAscendOnAnyAxis) {
+TEST(TicksOf, AreApartOnAnyAxis) {
   for (double low = 1e-15; low < 1e15; low *= 7.3) {
     for (double span = 1.01; low * span < 1e16; span *= 1.7) {
       const std::vector<double> ticks = TicksOf({low, low * span});
       EXPECT_GE(ticks.size(), 1u) << low << " " << span;
-      EXPECT_LE(ticks.size(), 7u) << low << " " << span;
-      EXPECT_TRUE(std::is_sorted(ticks.begin(), ticks.end()));
+      for (size_t i = 1; i < ticks.size(); ++i) {
+        EXPECT_GE(std::log(ticks[i] / ticks[i - 1]), 0.14 * std::log(span)) << low << " " << span;
+      }
     }
   }
 }

@@ -99,6 +99,7 @@ class Forest {
 
   std::vector<Line> OverallLines() const {
     std::vector<Line> lines;
+    lines.reserve(replay_.run.contrasts.size() + 1);
     for (const Contrast& contrast : replay_.run.contrasts)
       lines.push_back(LineOf(contrast, contrast.overall));
     lines.push_back(NullLine(replay_.run.null));

@@ -114,6 +114,7 @@ std::string HtmlLegend(const std::vector<std::string>& items) {
 std::vector<std::string> VariantLegend(const Manifest& manifest) {
   std::vector<std::string> items;
   const std::vector<std::string> variants = VariantsByLabel(manifest);
+  items.reserve(variants.size());
   for (size_t i = 0; i < variants.size(); ++i) {
     items.push_back(fmt::format("{} <b>{}</b> {}", HtmlMark(VariantMarkId(i), VariantMarkId(i)),
                                 LabelOf(manifest, variants[i]), HtmlName(variants[i])));

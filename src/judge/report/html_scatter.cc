@@ -96,15 +96,10 @@ std::vector<Point> PointsOf(const Replay& replay, MakePoint make) {
   return points;
 }
 
-std::vector<double> Across(const std::vector<Point>& points) {
-  std::vector<double> values;
-  for (const Point& p : points) values.push_back(p.x);
-  return values;
-}
-
-std::vector<double> Down(const std::vector<Point>& points) {
-  std::vector<double> values;
-  for (const Point& p : points) values.push_back(p.y);
+std::vector<double> Values(const std::vector<Point>& points, double Point::* coordinate) {
+  std::vector<double> values(points.size());
+  std::transform(points.begin(), points.end(), values.begin(),
+                 [coordinate](const Point& p) { return p.*coordinate; });
   return values;
 }
 
@@ -157,6 +152,7 @@ std::vector<Segment> SegmentsOf(const Roof& roof, const LogAxis& x, const LogAxi
 
 std::vector<std::string> RoofLegend(const std::vector<Segment>& segments) {
   std::vector<std::string> items;
+  items.reserve(segments.size());
   for (const Segment& s : segments) {
     items.push_back(
         fmt::format("<svg class=\"mark\" aria-hidden=\"true\"><line class=\"{}\" x2=\"100%\" "
@@ -211,7 +207,7 @@ std::string RooflinePlot(const Replay& replay) {
   });
   if (picture.points.empty()) return "<p>Nothing was timed, so the roofline has no points.</p>\n";
 
-  std::vector<double> x = Across(picture.points), y = Down(picture.points);
+  std::vector<double> x = Values(picture.points, &Point::x), y = Values(picture.points, &Point::y);
   for (const auto& [bandwidth, title] : roof.bandwidth) x.push_back(roof.peak.rbegin()->first / bandwidth);
   for (const auto& [peak, title] : roof.peak) y.push_back(peak);
   picture.x = AxisOver(x, kLeastSpan);
@@ -246,9 +242,9 @@ std::string HostPlot(const Replay& replay) {
   const Unit unit = UnitOf(picture.points);
   picture.x_title += unit.name;
   for (Point& point : picture.points) point.x /= unit.us;
-  std::vector<double> ratios = Down(picture.points);
+  std::vector<double> ratios = Values(picture.points, &Point::y);
   ratios.push_back(1);
-  picture.x = AxisOver(Across(picture.points), kLeastSpan);
+  picture.x = AxisOver(Values(picture.points, &Point::x), kLeastSpan);
   picture.y = AxisOver(ratios, kLeastRatioSpan);
   return HtmlLegend(VariantLegend(replay.manifest)) + Draw(picture);
 }

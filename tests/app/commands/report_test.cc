@@ -145,9 +145,10 @@ TEST_F(ReportCommand, PrintsNothingWhenOneOfSeveralRunsIsBroken) {
 
 TEST_F(ReportCommand, WritesTheReportsThatItPrints) {
   const std::filesystem::path directory = SaveRun("one");
-  EXPECT_EQ(WriteReports(LoadRun(directory)),
-            (std::vector<std::string>{(directory / "report.md").string(), (directory / "report.json").string(),
-                                      (directory / "report.html").string()}));
+  EXPECT_EQ(
+      WriteReports(LoadRun(directory)),
+      (std::vector<std::string>{(directory / "report.md").string(), (directory / "report.json").string(),
+                                (directory / "report.html").string()}));
   const auto contents = [&](const char* file) {
     std::ifstream in(directory / file);
     std::stringstream text;

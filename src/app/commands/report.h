@@ -25,13 +25,14 @@ struct SavedRun {
 // files isn't there, when there is no record yet, and for a broken line, which it names.
 SavedRun LoadRun(const std::filesystem::path& directory);
 
-enum class ReportFormat : unsigned char { kTerminal, kMarkdown, kJson };
+enum class ReportFormat : unsigned char { kTerminal, kMarkdown, kJson, kHtml };
 
 // The reports of one or more runs, as printed: terminal and Markdown open with a table of the runs where
-// there are several; JSON is one indented object, or one line per run. Not empty.
+// there are several; JSON is one indented object, or one line per run; HTML is one page and takes one run.
+// Not empty.
 std::string ReportText(const std::vector<SavedRun>& runs, ReportFormat format, bool colour);
 
-// Writes report.md and report.json into the run's directory and returns their paths.
+// Writes report.md, report.json and report.html into the run's directory and returns their paths.
 std::vector<std::string> WriteReports(const SavedRun& run);
 
 }  // namespace pagoda::app

@@ -208,6 +208,10 @@ std::string HtmlText(std::string_view text) {
       escaped += "&gt;";
     } else if (c == '&') {
       escaped += "&amp;";
+    } else if (c == '"') {
+      escaped += "&quot;";
+    } else if (c == '\'') {
+      escaped += "&#39;";
     } else {
       escaped += c;
     }

@@ -53,7 +53,7 @@ std::string MarkdownTable(const Table& table);
 // escaped.
 std::string MarkdownLiteral(std::string_view text);
 
-// Text inside an HTML element, where Markdown's escapes don't count.
+// Text inside an HTML element or a quoted attribute, on one line. The only way from a record into HTML.
 std::string HtmlText(std::string_view text);
 
 // Text in backticks, with as many as it takes; safe inside a table.

@@ -147,7 +147,8 @@ TEST_F(ReportCommand, WritesTheReportsThatItPrints) {
   const std::filesystem::path directory = SaveRun("one");
   EXPECT_EQ(
       WriteReports(LoadRun(directory)),
-      (std::vector<std::string>{(directory / "report.md").string(), (directory / "report.json").string()}));
+      (std::vector<std::string>{(directory / "report.md").string(), (directory / "report.json").string(),
+                                (directory / "report.html").string()}));
   const auto contents = [&](const char* file) {
     std::ifstream in(directory / file);
     std::stringstream text;
@@ -156,6 +157,12 @@ TEST_F(ReportCommand, WritesTheReportsThatItPrints) {
   };
   EXPECT_EQ(contents("report.md"), Run({directory.string(), "--format", "markdown"}));
   EXPECT_EQ(contents("report.json"), Run({directory.string(), "--json"}));
+  EXPECT_EQ(contents("report.html"), Run({directory.string(), "--format", "html"}));
+}
+
+TEST_F(ReportCommand, MakesNoPageOfSeveralRuns) {
+  const std::string a = SaveRun("a").string(), b = SaveRun("b").string();
+  EXPECT_THAT(Refusal({a, b, "--format", "html"}), HasSubstr("give one directory"));
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ TEST(MarkdownTable, PipesAndAlignment) {
 TEST(Markdown, HostileTextStaysLiteral) {
   EXPECT_EQ(MarkdownLiteral("a|b_c\n <x>"), "a\\|b_c  \\<x\\>");
   EXPECT_EQ(MarkdownLiteral("_a_ **b** [c](d) [1, 2]"), "\\_a\\_ \\*\\*b\\*\\* [c\\](d) [1, 2]");
-  EXPECT_EQ(HtmlText("<b> & x_y"), "&lt;b&gt; &amp; x_y");
+  EXPECT_EQ(HtmlText("<b> & x_y \"a\" 'b'\n"), "&lt;b&gt; &amp; x_y &quot;a&quot; &#39;b&#39; ");
   EXPECT_EQ(MarkdownCode("a|b"), "`a\\|b`");
   EXPECT_EQ(MarkdownCode("a`b"), "`` a`b ``");
 }

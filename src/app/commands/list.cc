@@ -81,7 +81,9 @@ void ListCases(const std::string& name, bool as_json) {
                     {"flops", facts.flops},
                     {"run_bytes", facts.run_bytes},
                     {"cache", cache},
-                    {"weight", spec.weight}});
+                    {"weight", spec.weight},
+                    {"contexts", spec.contexts},
+                    {"queries", spec.queries}});
     table.rows.push_back({{spec.name},
                           {spec.op},
                           {judge::Bytes(facts.bytes)},

@@ -116,9 +116,13 @@ void RequireWithin(std::string_view field, int64_t value, int64_t least, int64_t
 }  // namespace
 
 std::string CaseName(const CaseSpec& spec) {
-  std::string name = fmt::format("b{}_h{}_kv{}_s{}_bs{}_hd{}_{}_{}", spec.contexts.size(), spec.q_heads,
-                                 spec.kv_heads, LengthsText(spec.contexts), spec.page_size, spec.head_dim,
-                                 NameOf(spec.dtype), PhaseText(spec.queries));
+  return CaseName(spec, fmt::format("s{}", LengthsText(spec.contexts)), PhaseText(spec.queries));
+}
+
+std::string CaseName(const CaseSpec& spec, std::string_view lengths, std::string_view phase) {
+  std::string name =
+      fmt::format("b{}_h{}_kv{}_{}_bs{}_hd{}_{}_{}", spec.contexts.size(), spec.q_heads, spec.kv_heads,
+                  lengths, spec.page_size, spec.head_dim, NameOf(spec.dtype), phase);
   if (spec.head_dim_v != spec.head_dim) name += fmt::format("_dv{}", spec.head_dim_v);
   if (spec.hnd) name += "_hnd";
   if (spec.combined) name += "_combined";

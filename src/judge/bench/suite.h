@@ -8,13 +8,14 @@
 #include <string_view>
 #include <vector>
 
+#include "base/io/trace.h"
 #include "pagoda/tensor.h"
 
 namespace pagoda::judge {
 
 // One attention problem of a suite. The name follows one grammar everywhere:
 //   b1_h16_kv8_s4096_bs64_hd128_bf16_decode, _q512 for a chunk of 512 queries, then what differs from
-//   defaults.
+//   defaults. Batches of drawn lengths have where these are from in place of s4096.
 struct CaseSpec {
   std::string name;
   std::string op = "softmax_paged_attention";
@@ -50,9 +51,9 @@ struct Suite {
 // The name that a spec's fields give by the grammar above.
 std::string CaseName(const CaseSpec& spec);
 
-// A built-in suite by name, or a TOML file by path. Throws Error naming file, line, column and key; an
-// unknown name gets "did you mean".
-Suite LoadSuite(std::string_view name_or_path);
+// A built-in suite by name, or a TOML file by path; with a trace, drawn lengths come from there. Throws Error
+// naming file, line, column and key; an unknown name gets "did you mean".
+Suite LoadSuite(std::string_view name_or_path, const io::RequestTrace* trace = nullptr);
 // Built-in suites, by name, in the order to list them.
 std::vector<std::string> SuiteNames();
 

@@ -45,7 +45,7 @@ constexpr double kFitSpan = 1;   // seconds that one look at the machine takes
 constexpr double kFitWait = 60;  // seconds that an unfit machine is waited for
 
 struct BenchOptions {
-  std::string suite, out, budget, delta = "1%", lock = "wait";
+  std::string suite, trace, out, budget, delta = "1%", lock = "wait";
   judge::Selection selection;
   std::vector<std::string> fail_on;
   int launches = 0;
@@ -149,7 +149,7 @@ class Bench {
         context_(context),
         fail_on_(ParseFailOn(options.fail_on)),
         delta_(judge::ParseShare(options.delta, "--delta")),
-        source_(OpenSuite(options.suite)),
+        source_(OpenSuite(options.suite, options.trace)),
         setup_(judge::MakeSetup(source_.suite, options.selection, subject_)),
         budget_s_(BudgetOf(options, setup_)) {
     if (options.resume && options.out.empty()) {
@@ -393,6 +393,7 @@ void AddBench(CLI::App& app, CommandContext& context) {
       ->type_name("NAME");
   bench->add_option("--only", options->selection.only, "Cases whose name this regular expression finds")
       ->type_name("REGEX");
+  bench->add_option("--trace", options->trace, kTraceHelp)->type_name("FILE");
   bench->add_flag("--cold", options->selection.cold, "Every case with cold caches, whatever the suite says");
   bench->add_flag("--warm", options->selection.warm, "Every case with warm caches; with --cold: both");
   bench
@@ -430,6 +431,7 @@ void AddBench(CLI::App& app, CommandContext& context) {
       "  pagoda bench seed-paged-attention --budget 5m\n"
       "  pagoda bench llm --variants gather,spmd_paged_attention_highperf --only 's4096.*decode' --fail-on "
       "loss\n"
+      "  pagoda bench serving --trace azure.csv --budget 10m\n"
       "A budget is met by fewer blocks first, then by fewer launches, neither below what a verdict needs.\n"
       "Exit codes: 0 done, 1 --fail-on loss, 2 bad usage or input, 3 a wrong result, a crash or a hang, 4 "
       "--fail-on\n"

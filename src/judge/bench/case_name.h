@@ -24,8 +24,8 @@ CaseSpec ParseCaseName(std::string_view name);
 std::string CaseName(const CaseSpec& spec, std::string_view lengths, std::string_view phase);
 
 // Throws Error naming the field whose value no kernel could be asked for: lengths below 1, more queries than
-// keys, q_heads not a multiple of kv_heads, a window below -1, a softcap or tolerance that is negative or not
-// finite.
+// keys, blocks that don't cover a sequence or that pages don't divide, q_heads not a multiple of kv_heads, a
+// window below -1, a softcap or tolerance that is negative or not finite.
 void CheckCase(const CaseSpec& spec);
 
 }  // namespace pagoda::judge

@@ -21,6 +21,10 @@ struct CaseSpec {
   std::string op = "softmax_paged_attention";
   std::vector<int64_t> contexts;  // keys of each sequence, the queries included
   std::vector<int64_t> queries;   // query rows of each sequence, same length
+  // Ids of the blocks of 512 keys that each sequence consists of, the last one perhaps partial. Equal ids are
+  // the same pages, stored once. Empty: nothing is shared.
+  std::vector<std::vector<int64_t>> blocks;
+  static constexpr int64_t kBlockKeys = io::RequestTrace::kBlockTokens;
   int64_t q_heads = 1, kv_heads = 1;
   int64_t head_dim = 128, head_dim_v = 128;
   int64_t page_size = 16;

@@ -345,7 +345,9 @@ class CaseReader {
     if (trace_ == nullptr) {
       spec.contexts = DrawLengths(drawn_->quantiles, batch, drawn_->seed);
     } else {
-      spec.contexts = TakeBatch(*trace_, batch, drawn_->seed).contexts;
+      TraceBatch taken = TakeBatch(*trace_, batch, drawn_->seed);
+      spec.contexts = std::move(taken.contexts);
+      spec.blocks = std::move(taken.blocks);
     }
   }
 

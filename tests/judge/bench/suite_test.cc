@@ -321,6 +321,24 @@ TEST(ParseSuite, ATraceTakesThePlaceOfDrawnLengths) {
   }
 }
 
+TEST(ParseSuite, SequencesShareTheBlocksOfATrace) {
+  const io::RequestTrace trace{"t.jsonl", {{600, 1, {0, 1}}, {30, 1, {0}}}, true};
+  const auto with = [&](const std::string& lines) {
+    return ParseSuite("name = \"s\"\n[[case]]\nheads = \"4/2\"\nbatch = 2\n" + lines +
+                          "\n[case.lengths]\nname = \"n\"\nquantiles = [0, 1]\ntokens = [1, 2]\n",
+                      "x.toml", &trace);
+  };
+  EXPECT_THAT(with("page_size = 64").cases[0].blocks, ElementsAre(ElementsAre(0, 1), ElementsAre(0)));
+  try {
+    with("page_size = 48");
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_STREQ(e.what(),
+                 "x.toml:5:13: case[0].page_size = 48 doesn't divide the 512 tokens of a block, whose pages "
+                 "sequences share");
+  }
+}
+
 TEST(ParseSuite, WrongLengthsSayWhereAndWhy) {
   const auto with = [](const std::string& lines) {
     return RefusalOf("name = \"s\"\n[defaults]\nheads = \"4/2\"\n[[case]]\n" + lines);

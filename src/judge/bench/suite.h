@@ -39,6 +39,7 @@ struct CaseSpec {
   bool alibi = false, sinks = false;
   bool cold = true;
   double weight = 1;
+  int64_t least_batch = 0;    // to which a budget may halve the batch; 0: not at all
   double atol = 0, rtol = 0;  // 0: the gate's own for the dtype
 };
 

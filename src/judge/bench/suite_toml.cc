@@ -274,6 +274,17 @@ class CaseReader {
          {std::pair{"atol", &CaseSpec::atol}, {"rtol", &CaseSpec::rtol}, {"weight", &CaseSpec::weight}}) {
       if (const TomlTable* table = Holder(key)) plain_.*field = table->Number(key);
     }
+    if (const TomlTable* table = Holder("least_batch")) ReadLeastBatch(*table);
+  }
+
+  void ReadLeastBatch(const TomlTable& table) {
+    plain_.least_batch = table.Int("least_batch");
+    if (plain_.least_batch < 1) {
+      throw table.Wrong("least_batch", fmt::format("= {} is not a number from 1 on", plain_.least_batch));
+    }
+    if (drawn_ || !contexts_.empty() || !queries_.empty()) {
+      throw table.Wrong("least_batch", "needs sequences that are all alike: context and phase");
+    }
   }
 
   void ReadName() {
@@ -328,6 +339,11 @@ class CaseReader {
       }
       throw section_.Wrong(e.field(), ComplaintOf(e));
     }
+    if (spec.least_batch > batch || (spec.least_batch > 0 && draft.chunk > 0)) {
+      throw section_.Wrong("least_batch", fmt::format("= {} must be at most the batch, {}, of sequences that "
+                                                      "are all alike",
+                                                      spec.least_batch, batch));
+    }
     const std::string by_grammar = CaseName(spec);
     if (drawn_) {
       spec.name = CaseName(spec, trace_ == nullptr ? drawn_->name : TraceLabel(*trace_), draft.phase);
@@ -362,11 +378,11 @@ class CaseReader {
 };
 
 void RefuseUnknownCaseKeys(const TomlTable& table) {
-  table.RefuseUnknownKeys({"op",          "batch",        "phase",   "heads",  "context",  "head_dim",
-                           "head_dim_v",  "page_size",    "dtype",   "layout", "table",    "index",
-                           "window_left", "window_right", "softcap", "cache",  "contexts", "queries",
-                           "combined",    "causal",       "alibi",   "sinks",  "atol",     "rtol",
-                           "weight",      "name",         "lengths"});
+  table.RefuseUnknownKeys({"op",          "batch",        "phase",   "heads",      "context",  "head_dim",
+                           "head_dim_v",  "page_size",    "dtype",   "layout",     "table",    "index",
+                           "window_left", "window_right", "softcap", "cache",      "contexts", "queries",
+                           "combined",    "causal",       "alibi",   "sinks",      "atol",     "rtol",
+                           "weight",      "name",         "lengths", "least_batch"});
 }
 
 Suite SuiteOf(const TomlTable& root, const io::RequestTrace* trace) {

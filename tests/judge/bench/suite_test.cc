@@ -43,7 +43,8 @@ std::string WithLine(const std::string& line) {
 }
 
 TEST(BuiltinSuites, ComeInTheirOrder) {
-  EXPECT_THAT(SuiteNames(), ElementsAre("seed-paged-attention", "llm", "serving", "page-sizes", "smoke"));
+  EXPECT_THAT(SuiteNames(),
+              ElementsAre("seed-paged-attention", "llm", "serving", "production", "page-sizes", "smoke"));
   for (const std::string& name : SuiteNames()) EXPECT_EQ(LoadSuite(name).name, name);
 }
 
@@ -98,6 +99,14 @@ TEST(BuiltinSuites, ServingNamesItsTracesAndFitsIntoMemory) {
   const CaseSpec& mixed = suite.cases[1];
   EXPECT_EQ(std::count(mixed.queries.begin(), mixed.queries.end(), 512), 1);
   EXPECT_EQ(std::count(mixed.queries.begin(), mixed.queries.end(), 1), 31);
+}
+
+TEST(BuiltinSuites, ProductionHoldsItsThreeCases) {
+  const Suite suite = LoadSuite("production");
+  EXPECT_THAT(NamesOf(suite), ElementsAre("b256_h16_kv1_s8192_bs128_hd128_bf16_decode",  //
+                                          "b64_h64_kv1_s8192_bs64_hd128_bf16_decode",    //
+                                          "b64_h64_kv1_s8192_bs64_hd256_bf16_decode"));
+  for (const CaseSpec& c : suite.cases) EXPECT_EQ(c.least_batch, 16);
 }
 
 TEST(BuiltinSuites, EveryCaseNameReadsBack) {
@@ -337,6 +346,19 @@ TEST(ParseSuite, SequencesShareTheBlocksOfATrace) {
                  "x.toml:5:13: case[0].page_size = 48 doesn't divide the 512 tokens of a block, whose pages "
                  "sequences share");
   }
+}
+
+TEST(ParseSuite, TheLeastBatchIsOfSequencesThatAreAlike) {
+  EXPECT_EQ(ParseSuite(WithLine("batch = 8\nleast_batch = 8"), "x.toml").cases[0].least_batch, 8);
+  EXPECT_EQ(ParseSuite(WithLine("batch = 8"), "x.toml").cases[0].least_batch, 0);
+  EXPECT_THAT(RefusalOf(WithLine("least_batch = 0")),
+              StartsWith("x.toml:5:15: case[0].least_batch = 0 is not a number from 1 on"));
+  EXPECT_THAT(RefusalOf(WithLine("least_batch = 2")),
+              HasSubstr("case[0].least_batch = 2 must be at most the batch, 1, of"));
+  EXPECT_THAT(RefusalOf(WithLine("batch = 4\nleast_batch = 2\nphase = \"decode+q2\"")),
+              HasSubstr("of sequences that are all alike"));
+  EXPECT_THAT(RefusalOf(WithLine("queries = [1, 2]\nleast_batch = 1")),
+              HasSubstr("case[0].least_batch needs sequences that are all alike"));
 }
 
 TEST(ParseSuite, WrongLengthsSayWhereAndWhy) {

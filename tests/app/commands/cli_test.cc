@@ -220,6 +220,22 @@ TEST(Cli, ATraceGivesTheLengthsOfADrawnSuite) {
   EXPECT_TRUE(Holds(Pagoda({"bench", files.suite, "--trace", files.trace, "--dry-run"}).out, "pagoda_web"));
 }
 
+TEST(Cli, ABudgetCutsBatchesAndSaysSo) {
+  const std::vector<std::string> bench = {"bench", "production", "--dry-run", "--budget", "2m"};
+  const sys::ProcessResult r = Pagoda(bench);
+  EXPECT_EQ(r.exit_code, 0) << r.err;
+  EXPECT_TRUE(Holds(r.out, "\nb16_h16_kv1_s8192_bs128_hd128_bf16_decode ")) << r.out;
+  EXPECT_TRUE(Holds(r.out,
+                    "not run: b256_h16_kv1_s8192_bs128_hd128_bf16_decode at batch 256: cut to 16 to fit "
+                    "the budget of 2 m 0 s\n"))
+      << r.out;
+  std::vector<std::string> as_json = bench;
+  as_json.emplace_back("--json");
+  const nlohmann::json plan = io::ParseJson(Pagoda(as_json).out, "dry run");
+  EXPECT_EQ(plan.at("left_out").size(), 3);
+  EXPECT_FALSE(plan.at("fits_budget"));
+}
+
 TEST(Cli, AWrongTraceIsBadInput) {
   const TraceFiles files;
   const std::string broken = ::testing::TempDir() + "/pagoda_broken.csv";

@@ -49,6 +49,9 @@ std::vector<SuiteCase> Cases() {
        }) {
     cases.push_back({"own", judge::ParseCaseName(name)});
   }
+  judge::CaseSpec shared = judge::ParseCaseName("b3_h4_kv2_s600-540-100_bs64_hd64_bf16_q5-1x2_wl90");
+  shared.blocks = {{0, 1}, {0, 2}, {0}};
+  cases.push_back({"own_shared", shared});
 #endif
   return cases;
 }

@@ -28,6 +28,7 @@
 #include "engine/simd/ceilings.h"
 #include "judge/bench/environment.h"
 #include "judge/bench/facts.h"
+#include "judge/bench/predict.h"
 #include "judge/bench/process_runner.h"
 #include "judge/bench/session.h"
 #include "judge/record/jsonl.h"
@@ -45,7 +46,7 @@ constexpr double kFitSpan = 1;   // seconds that one look at the machine takes
 constexpr double kFitWait = 60;  // seconds that an unfit machine is waited for
 
 struct BenchOptions {
-  std::string suite, out, budget, delta = "1%", lock = "wait";
+  std::string suite, trace, out, budget, delta = "1%", lock = "wait";
   judge::Selection selection;
   std::vector<std::string> fail_on;
   int launches = 0;
@@ -70,13 +71,7 @@ bool SleepFor(double seconds) {
 // What the run would cost on a nominal machine, cut to the budget as the run would be.
 void PrintDryRun(const judge::RunSetup& setup, const BenchOptions& options, double budget_s) {
   const judge::NominalMachine nominal;
-  const judge::ProtocolOptions whole = setup.Protocol();
-  std::vector<judge::LaunchCost> costs;
-  for (const judge::CaseFacts& facts : setup.facts) {
-    costs.push_back(judge::RooflineCost(facts, setup.variants.size() + 1, nominal, whole));
-  }
-  const judge::Schedule schedule = judge::FitBudget(costs, judge::LaunchesToRun(setup, options.launches),
-                                                    judge::FewestLaunches(setup), whole, budget_s);
+  const auto [costs, schedule] = judge::Predict(setup, options.launches, budget_s);
   json list = json::array();
   judge::Table table{{{"case"}, {"bytes", true}, {"MFLOP", true}, {"weight", true}, {"predicted", true}}, {}};
   for (size_t i = 0; i < setup.cases.size(); ++i) {
@@ -103,6 +98,7 @@ void PrintDryRun(const judge::RunSetup& setup, const BenchOptions& options, doub
                              {"blocks", schedule.protocol.blocks},
                              {"budget_s", budget_s},
                              {"fits_budget", schedule.fits},
+                             {"left_out", setup.left_out},
                              {"cases", list},
                              {"predicted_s", schedule.predicted_s}})
                            .dump(2));
@@ -117,6 +113,7 @@ void PrintDryRun(const judge::RunSetup& setup, const BenchOptions& options, doub
   if (!schedule.note.empty()) {
     fmt::print("to fit the budget of {}: {}\n", judge::DurationText(budget_s), schedule.note);
   }
+  for (const std::string& cut : setup.left_out) fmt::print("not run: {}\n", cut);
   for (const judge::Unsupported& u : setup.unsupported) {
     fmt::print("not run: {} {}: {}\n", u.case_name, u.variant, u.reason);
   }
@@ -149,13 +146,14 @@ class Bench {
         context_(context),
         fail_on_(ParseFailOn(options.fail_on)),
         delta_(judge::ParseShare(options.delta, "--delta")),
-        source_(OpenSuite(options.suite)),
+        source_(OpenSuite(options.suite, options.trace)),
         setup_(judge::MakeSetup(source_.suite, options.selection, subject_)),
         budget_s_(BudgetOf(options, setup_)) {
     if (options.resume && options.out.empty()) {
       throw Error(ErrorCode::kInvalidArgument, "--resume",
                   "needs --out DIR, the directory of the run to go on with");
     }
+    judge::CutBatches(setup_, subject_, options.launches, budget_s_);
   }
 
   int Run() {
@@ -178,6 +176,7 @@ class Bench {
     session_.protocol = setup_.Protocol();
     session_.resume = options_.resume;
     RequireFitDirectory(manifest);
+    for (const std::string& cut : setup_.left_out) Warn(cut);
     std::signal(SIGINT, AskToStop);
     std::signal(SIGTERM, AskToStop);
     sys::MachineLock lock;
@@ -393,6 +392,7 @@ void AddBench(CLI::App& app, CommandContext& context) {
       ->type_name("NAME");
   bench->add_option("--only", options->selection.only, "Cases whose name this regular expression finds")
       ->type_name("REGEX");
+  bench->add_option("--trace", options->trace, kTraceHelp)->type_name("FILE");
   bench->add_flag("--cold", options->selection.cold, "Every case with cold caches, whatever the suite says");
   bench->add_flag("--warm", options->selection.warm, "Every case with warm caches; with --cold: both");
   bench
@@ -430,7 +430,11 @@ void AddBench(CLI::App& app, CommandContext& context) {
       "  pagoda bench seed-paged-attention --budget 5m\n"
       "  pagoda bench llm --variants gather,spmd_paged_attention_highperf --only 's4096.*decode' --fail-on "
       "loss\n"
-      "A budget is met by fewer blocks first, then by fewer launches, neither below what a verdict needs.\n"
+      "  pagoda bench serving --trace azure.csv --budget 10m\n"
+      "A budget is met by fewer blocks first, then by fewer launches, neither below what a verdict needs, "
+      "then "
+      "by\n"
+      "smaller batches where the suite allows that (least_batch).\n"
       "Exit codes: 0 done, 1 --fail-on loss, 2 bad usage or input, 3 a wrong result, a crash or a hang, 4 "
       "--fail-on\n"
       "inconclusive, 5 it can't run here, 6 I/O or internal error, 130 interrupted.");

@@ -29,7 +29,7 @@ namespace {
 using nlohmann::json;
 
 struct GateOptions {
-  std::string suite;
+  std::string suite, trace;
   judge::Selection selection;
   bool json = false;
 };
@@ -129,7 +129,7 @@ void PrintTable(const GateReport& report, bool verbose) {
 
 int RunGateCommand(const GateOptions& options, const CommandContext& context) {
   const SoftmaxSubject subject(AskCommand());
-  const SuiteSource source = OpenSuite(options.suite);
+  const SuiteSource source = OpenSuite(options.suite, options.trace);
   const judge::RunSetup setup = judge::MakeSetup(source.suite, options.selection, subject);
   if (!OwnTensorsHold(source, setup.variants, context.Threads())) return kGateFailed;
   const GateReport report = RunAll(setup, context);
@@ -160,6 +160,7 @@ void AddGate(CLI::App& app, CommandContext& context) {
       ->type_name("A,B,...");
   gate->add_option("--only", options->selection.only, "Cases whose name this regular expression finds")
       ->type_name("REGEX");
+  gate->add_option("--trace", options->trace, kTraceHelp)->type_name("FILE");
   gate->add_flag("--json", options->json, "One JSON object instead of a table");
   gate->footer(
       "Examples:\n"

@@ -66,11 +66,10 @@ void ListSuites(bool as_json) {
   }
 }
 
-void ListCases(const std::string& name, bool as_json) {
-  const judge::Suite suite = OpenSuite(name).suite;
-  judge::MakeSetup(
-      suite, {},
-      SoftmaxSubject(AskCommand()));  // a suite that no bench would take isn't shown as if it were fine
+void ListCases(const std::string& name, const std::string& trace_file, bool as_json) {
+  const judge::Suite suite = OpenSuite(name, trace_file).suite;
+  // A suite that no bench would take isn't shown as if it were fine.
+  judge::MakeSetup(suite, {}, SoftmaxSubject(AskCommand()));
   json list = json::array();
   judge::Table table{{{"case"}, {"operator"}, {"bytes", true}, {"MFLOP", true}, {"cache"}, {"weight", true}},
                      {}};
@@ -83,7 +82,9 @@ void ListCases(const std::string& name, bool as_json) {
                     {"flops", facts.flops},
                     {"run_bytes", facts.run_bytes},
                     {"cache", cache},
-                    {"weight", spec.weight}});
+                    {"weight", spec.weight},
+                    {"contexts", spec.contexts},
+                    {"queries", spec.queries}});
     table.rows.push_back({{spec.name},
                           {spec.op},
                           {judge::Bytes(facts.bytes)},
@@ -111,7 +112,7 @@ CLI::App* AddPart(CLI::App& list, const std::string& name, const std::string& ab
 void AddList(CLI::App& app, CommandContext&) {
   struct Options {
     bool json = false;
-    std::string suite;
+    std::string suite, trace;
   };
   const auto options = std::make_shared<Options>();
   CLI::App* list = app.add_subcommand("list", "What there is: variants, suites, the cases of a suite");
@@ -128,7 +129,8 @@ void AddList(CLI::App& app, CommandContext&) {
       "  pagoda list cases seed-paged-attention\n  pagoda list cases my-suite.toml --json", options->json);
   cases->add_option("SUITE", options->suite, "Name of a built-in suite, a TOML file, or a case file")
       ->required();
-  cases->callback([options] { ListCases(options->suite, options->json); });
+  cases->add_option("--trace", options->trace, kTraceHelp)->type_name("FILE");
+  cases->callback([options] { ListCases(options->suite, options->trace, options->json); });
 }
 
 }  // namespace pagoda::app

@@ -10,13 +10,20 @@
 #include "app/commands/console.h"
 #include "app/subjects/attend.h"
 #include "app/subjects/case_suite.h"
+#include "base/io/trace.h"
 #include "pagoda/status.h"
 
 namespace pagoda::app {
 
-SuiteSource OpenSuite(const std::string& suite) {
+SuiteSource OpenSuite(const std::string& suite, const std::string& trace_file) {
+  std::optional<io::RequestTrace> trace;
+  if (!trace_file.empty()) trace = io::ReadTrace(trace_file);
   const std::filesystem::path path = suite;
-  if (path.extension() != ".safetensors") return {judge::LoadSuite(suite), {}};
+  if (path.extension() != ".safetensors") return {judge::LoadSuite(suite, trace ? &*trace : nullptr), {}};
+  if (trace) {
+    throw Error(ErrorCode::kInvalidArgument, "--trace",
+                fmt::format("= {} can't go with a case file, which has its own lengths", trace_file));
+  }
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) {
     throw Error(ErrorCode::kInvalidArgument, suite, "does not exist; check the path");

@@ -15,8 +15,13 @@ struct SuiteSource {
   std::optional<CaseFile> file;  // when SUITE is a case file
 };
 
-// A built-in suite by name, a TOML file, or a case file (*.safetensors). Throws Error as their readers do.
-SuiteSource OpenSuite(const std::string& suite);
+// A built-in suite by name, a TOML file, or a case file (*.safetensors). With the file of a trace, drawn
+// lengths come from there. Throws Error as their readers do, and Error(--trace) where no lengths are drawn.
+SuiteSource OpenSuite(const std::string& suite, const std::string& trace_file);
+
+// Help of the option --trace.
+inline constexpr const char* kTraceHelp =
+    "Requests to take lengths from where the suite draws them: Azure LLM CSV or Mooncake JSONL";
 
 // Whether the variants that support it compute the case file's own tensors as it expects; prints what is
 // wrong. True without a case file or an expectation in it.

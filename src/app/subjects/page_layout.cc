@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <numeric>
+#include <utility>
 
 namespace pagoda::app {
 namespace {
@@ -73,21 +75,42 @@ void MakePadded(const judge::CaseSpec& spec, const PageLayout& layout, std::span
   tables.second = std::move(b.data);
 }
 
+// The pages of each sequence, numbered from 0 on as they come; a page of a block that came before has the
+// number from there.
+std::vector<std::vector<int64_t>> NumberPages(const judge::CaseSpec& spec) {
+  const int64_t block_pages = judge::CaseSpec::kBlockKeys / spec.page_size;
+  std::map<std::pair<int64_t, int64_t>, int64_t> known;  // block id and page within the block
+  std::vector<std::vector<int64_t>> numbers(spec.contexts.size());
+  int64_t next = 0;
+  for (size_t b = 0; b < numbers.size(); ++b) {
+    const int64_t pages = PagesFor(spec.contexts[b], spec.page_size);
+    for (int64_t i = 0; i < pages; ++i) {
+      int64_t number = next;
+      if (!spec.blocks.empty()) {
+        number = known.try_emplace({spec.blocks[b][i / block_pages], i % block_pages}, next).first->second;
+      }
+      if (number == next) ++next;
+      numbers[b].push_back(number);
+    }
+  }
+  return numbers;
+}
+
 }  // namespace
 
 PageLayout LayPages(const judge::CaseSpec& spec, Random& random, bool repeat) {
-  int64_t owned = 0;
-  for (const int64_t keys : spec.contexts) owned += PagesFor(keys, spec.page_size);
   PageLayout layout;
+  layout.pages = NumberPages(spec);
+  int64_t owned = 0;
+  for (const std::vector<int64_t>& pages : layout.pages) {
+    for (const int64_t page : pages) owned = std::max(owned, page + 1);
+  }
   layout.num_pages = owned + kUnowned;
   std::vector<int64_t> ids(layout.num_pages);
   std::iota(ids.begin(), ids.end(), 0);
   random.Shuffle(std::span(ids));
-  auto next = ids.begin();
-  for (const int64_t keys : spec.contexts) {
-    const int64_t pages = PagesFor(keys, spec.page_size);
-    layout.pages.emplace_back(next, next + pages);
-    next += pages;
+  for (std::vector<int64_t>& pages : layout.pages) {
+    for (int64_t& page : pages) page = ids[page];
   }
   if (!repeat || layout.pages.empty() || spec.contexts[0] < spec.page_size) return layout;
   const int64_t shared = layout.pages[0][0];

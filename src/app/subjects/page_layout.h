@@ -15,7 +15,7 @@ namespace pagoda::app {
 
 struct PageLayout {
   int64_t num_pages = 0;                    // of the pool: what is owned and two that nobody owns
-  std::vector<std::vector<int64_t>> pages;  // of each sequence
+  std::vector<std::vector<int64_t>> pages;  // of each sequence; those of equal blocks are the same
 };
 
 // Ids in random order. With `repeat`, a full page stands twice: in the first sequence and every other, or

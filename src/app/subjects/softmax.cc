@@ -1,6 +1,8 @@
 #include "app/subjects/softmax.h"
 
 #include <algorithm>
+#include <bitset>
+#include <map>
 #include <utility>
 
 #include "app/subjects/outside.h"
@@ -17,13 +19,18 @@ constexpr int64_t kLeastColdBytes = int64_t{256} << 20;
 
 // What a case's inputs and reference depend on.
 bool SameProblem(const judge::CaseSpec& a, const judge::CaseSpec& b) {
-  return judge::CaseName(a) == judge::CaseName(b) && a.atol == b.atol && a.rtol == b.rtol;
+  return judge::CaseName(a) == judge::CaseName(b) && a.blocks == b.blocks && a.atol == b.atol &&
+         a.rtol == b.rtol;
 }
 
+struct KeyRange {
+  int64_t first = 0, end = 0;
+};
+
 // Keys of sequence b that any of its rows sees: the rows' ranges overlap or touch, so their union is one.
-int64_t SeenKeys(const judge::CaseSpec& spec, size_t b) {
+KeyRange SeenKeys(const judge::CaseSpec& spec, size_t b) {
   const int64_t keys = spec.contexts[b];
-  if (spec.queries[b] == 0) return 0;
+  if (spec.queries[b] == 0) return {};
   const int64_t first_row = keys - spec.queries[b];
   const int64_t last_row = keys - 1;
   int64_t first = 0;
@@ -31,7 +38,26 @@ int64_t SeenKeys(const judge::CaseSpec& spec, size_t b) {
   if (spec.window_left >= 0) first = std::max<int64_t>(0, first_row - std::min(spec.window_left, keys));
   if (spec.causal) end = std::min(end, last_row + 1);
   if (spec.window_right >= 0) end = std::min(end, last_row + std::min(spec.window_right, keys) + 1);
-  return std::max<int64_t>(0, end - first);
+  return {first, std::max(first, end)};
+}
+
+// Keys of the cache that any row of any sequence sees.
+int64_t SeenKeys(const judge::CaseSpec& spec) {
+  int64_t apart = 0;
+  std::map<int64_t, std::bitset<judge::CaseSpec::kBlockKeys>> seen_of_block;
+  for (size_t b = 0; b < spec.contexts.size(); ++b) {
+    const KeyRange range = SeenKeys(spec, b);
+    if (spec.blocks.empty()) {
+      apart += range.end - range.first;
+      continue;
+    }
+    for (int64_t j = range.first; j < range.end; ++j) {
+      seen_of_block[spec.blocks[b][j / judge::CaseSpec::kBlockKeys]].set(j % judge::CaseSpec::kBlockKeys);
+    }
+  }
+  int64_t shared = 0;
+  for (const auto& [id, seen] : seen_of_block) shared += static_cast<int64_t>(seen.count());
+  return apart + shared;
 }
 
 }  // namespace
@@ -40,10 +66,8 @@ judge::CaseFacts FactsOf(const judge::CaseSpec& spec) {
   const auto size = static_cast<double>(SizeOf(spec.dtype));
   const auto k_dim = static_cast<double>(spec.kv_heads * spec.head_dim);
   const auto v_dim = static_cast<double>(spec.kv_heads * spec.head_dim_v);
-  double keys = 0;
-  for (size_t b = 0; b < spec.contexts.size(); ++b) keys += static_cast<double>(SeenKeys(spec, b));
   judge::CaseFacts facts;
-  facts.bytes = keys * (k_dim + v_dim) * size;
+  facts.bytes = static_cast<double>(SeenKeys(spec)) * (k_dim + v_dim) * size;
   facts.flops = SoftmaxFlops(ShapeOnly(spec).batch);
   facts.run_bytes = static_cast<double>(spec.page_size) * (spec.combined ? k_dim + v_dim : k_dim) * size;
   return facts;

@@ -17,7 +17,8 @@
 namespace pagoda::app {
 
 // Formulas of a case: 2 * Hq * (D + Dv) FLOPs for each visible (row, key) pair; Hk * (D + Dv) elements for
-// each key that any row sees; runs of one page of K (of K and V where they are combined).
+// each key that any row sees, one that sequences share counted once; runs of one page of K (of K and V where
+// they are combined).
 judge::CaseFacts FactsOf(const judge::CaseSpec& spec);
 
 // The reason why `variant` does not compute a case, or nothing.

@@ -113,12 +113,31 @@ void RequireWithin(std::string_view field, int64_t value, int64_t least, int64_t
   Require(value >= least && value <= most, field, fmt::format("= {} is outside {}..{}", value, least, most));
 }
 
+void CheckBlocks(const CaseSpec& spec) {
+  if (spec.blocks.empty()) return;
+  Require(CaseSpec::kBlockKeys % spec.page_size == 0, "page_size",
+          fmt::format("= {} doesn't divide the {} tokens of a block, whose pages sequences share",
+                      spec.page_size, CaseSpec::kBlockKeys));
+  Require(spec.blocks.size() == spec.contexts.size(), "blocks",
+          fmt::format("has {} lists for {} sequences", spec.blocks.size(), spec.contexts.size()));
+  for (size_t i = 0; i < spec.blocks.size(); ++i) {
+    const int64_t blocks = (spec.contexts[i] + CaseSpec::kBlockKeys - 1) / CaseSpec::kBlockKeys;
+    Require(std::ssize(spec.blocks[i]) == blocks, fmt::format("blocks[{}]", i),
+            fmt::format("has {} ids, but {} keys are {} blocks of {}", spec.blocks[i].size(),
+                        spec.contexts[i], blocks, CaseSpec::kBlockKeys));
+  }
+}
+
 }  // namespace
 
 std::string CaseName(const CaseSpec& spec) {
-  std::string name = fmt::format("b{}_h{}_kv{}_s{}_bs{}_hd{}_{}_{}", spec.contexts.size(), spec.q_heads,
-                                 spec.kv_heads, LengthsText(spec.contexts), spec.page_size, spec.head_dim,
-                                 NameOf(spec.dtype), PhaseText(spec.queries));
+  return CaseName(spec, fmt::format("s{}", LengthsText(spec.contexts)), PhaseText(spec.queries));
+}
+
+std::string CaseName(const CaseSpec& spec, std::string_view lengths, std::string_view phase) {
+  std::string name =
+      fmt::format("b{}_h{}_kv{}_{}_bs{}_hd{}_{}_{}", spec.contexts.size(), spec.q_heads, spec.kv_heads,
+                  lengths, spec.page_size, spec.head_dim, NameOf(spec.dtype), phase);
   if (spec.head_dim_v != spec.head_dim) name += fmt::format("_dv{}", spec.head_dim_v);
   if (spec.hnd) name += "_hnd";
   if (spec.combined) name += "_combined";
@@ -202,6 +221,7 @@ void CheckCase(const CaseSpec& spec) {
           fmt::format("= {} differs from head_dim = {}, which a combined K and V cache can't hold",
                       spec.head_dim_v, spec.head_dim));
   RequireWithin("page_size", spec.page_size, 1, kMaxKeys);
+  CheckBlocks(spec);
   RequireWithin("window_left", spec.window_left, -1, kMaxKeys);
   RequireWithin("window_right", spec.window_right, -1, kMaxKeys);
   Require(IsFloat(spec.dtype), "dtype", fmt::format("= {} is not f32, f16 or bf16", NameOf(spec.dtype)));

@@ -1,6 +1,7 @@
 // Case names: one grammar, both ways.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "judge/bench/suite.h"
@@ -18,9 +19,13 @@ namespace pagoda::judge {
 // give.
 CaseSpec ParseCaseName(std::string_view name);
 
+// CaseName() with words in the places of lengths and phase, for batches with too many lengths to list:
+//   b32_h16_kv8_azure_conversation_bs64_hd128_bf16_decode
+std::string CaseName(const CaseSpec& spec, std::string_view lengths, std::string_view phase);
+
 // Throws Error naming the field whose value no kernel could be asked for: lengths below 1, more queries than
-// keys, q_heads not a multiple of kv_heads, a window below -1, a softcap or tolerance that is negative or not
-// finite.
+// keys, blocks that don't cover a sequence or that pages don't divide, q_heads not a multiple of kv_heads, a
+// window below -1, a softcap or tolerance that is negative or not finite.
 void CheckCase(const CaseSpec& spec);
 
 }  // namespace pagoda::judge

@@ -32,18 +32,21 @@ std::vector<T> List(const JsonField& field, Get get) {
 }
 
 Json CaseToJson(const CaseSpec& spec) {
-  return {{"name", spec.name},     {"shape", CaseName(spec)}, {"op", spec.op},
-          {"weight", spec.weight}, {"atol", spec.atol},       {"rtol", spec.rtol}};
+  return {{"name", spec.name}, {"shape", CaseName(spec)}, {"op", spec.op},        {"weight", spec.weight},
+          {"atol", spec.atol}, {"rtol", spec.rtol},       {"blocks", spec.blocks}};
 }
 
 CaseSpec CaseFromJson(const JsonField& in) {
-  in.RefuseUnknownKeys({"name", "shape", "op", "weight", "atol", "rtol"});
+  in.RefuseUnknownKeys({"name", "shape", "op", "weight", "atol", "rtol", "blocks"});
   CaseSpec spec = ParseCaseName(in.At("shape").String());
   spec.name = in.At("name").String();
   spec.op = in.At("op").String();
   spec.weight = in.At("weight").Number();
   spec.atol = in.At("atol").Number();
   spec.rtol = in.At("rtol").Number();
+  spec.blocks = List<std::vector<int64_t>>(in.At("blocks"), [](const JsonField& ids) {
+    return List<int64_t>(ids, [](const JsonField& id) { return id.Int(); });
+  });
   CheckCase(spec);
   return spec;
 }

@@ -24,7 +24,8 @@ std::vector<std::string> CasesOf(const Manifest& manifest) {
   std::vector<std::string> cases;
   cases.reserve(manifest.cases.size());
   for (const ManifestCase& c : manifest.cases)
-    cases.push_back(fmt::format("{} (weight {})", c.name, c.weight));
+    // The bytes, because drawn lengths aren't in the name.
+    cases.push_back(fmt::format("{} (weight {}, {:.0f} bytes)", c.name, c.weight, c.bytes));
   return cases;
 }
 

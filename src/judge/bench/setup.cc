@@ -146,13 +146,19 @@ RunSetup MakeSetup(const Suite& suite, const Selection& selection, const Subject
   setup.cases = CasesOf(suite, selection);
   setup.variants = VariantsOf(suite, selection, subject);
   setup.baseline = BaselineOf(suite, selection, setup.variants);
+  DescribeCases(setup, subject);
+  return setup;
+}
+
+void DescribeCases(RunSetup& setup, const Subject& subject) {
+  setup.facts.clear();
+  setup.unsupported.clear();
   for (const CaseSpec& spec : setup.cases) {
     setup.facts.push_back(subject.Facts(spec));
     for (const std::string& v : setup.variants) {
       if (auto why = subject.WhyNot(spec, v)) setup.unsupported.push_back({spec.name, v, *why});
     }
   }
-  return setup;
 }
 
 namespace {
@@ -193,6 +199,7 @@ Manifest ManifestOf(const RunSetup& setup) {
 std::vector<std::string> NotMeasured(const RunSetup& setup, int threads) {
   const auto any = [&](auto has) { return std::any_of(setup.cases.begin(), setup.cases.end(), has); };
   std::vector<std::string> list = {"other machines", fmt::format("other than {} threads", threads)};
+  list.insert(list.end(), setup.left_out.begin(), setup.left_out.end());
   const auto single_row = [](int64_t rows) { return rows == 1; };
   if (!any([&](const CaseSpec& c) { return std::any_of(c.queries.begin(), c.queries.end(), single_row); })) {
     list.emplace_back("decode");

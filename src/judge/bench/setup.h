@@ -29,8 +29,9 @@ struct RunSetup {
   std::vector<std::string> variants;  // in the order asked for
   std::string baseline;
   std::vector<Unsupported> unsupported;
-  double budget_s = 0;  // the suite's own; 0: no limit
-  double epoch_ms = 0;  // the suite's own; 0: the protocol's
+  std::vector<std::string> left_out;  // by a budget, a sentence each
+  double budget_s = 0;                // the suite's own; 0: no limit
+  double epoch_ms = 0;                // the suite's own; 0: the protocol's
 
   // The protocol with what the suite says of it.
   ProtocolOptions Protocol() const;
@@ -49,6 +50,9 @@ struct RunSetup {
 // nothing.
 RunSetup MakeSetup(const Suite& suite, const Selection& selection, const Subject& subject);
 
+// Facts and support of the setup's cases, anew.
+void DescribeCases(RunSetup& setup, const Subject& subject);
+
 // The fewest launches at which a contrast can be decided after adjustment, and the number to take: what was
 // asked for (0: not said), else 12 or the fewest, whichever is more.
 int FewestLaunches(const RunSetup& setup);
@@ -57,8 +61,8 @@ int LaunchesToRun(const RunSetup& setup, int asked);
 // What the setup says of a manifest; run id, time, machine and protocol are the caller's.
 Manifest ManifestOf(const RunSetup& setup);
 
-// What a reader of the report might think was measured: other machines and thread counts, and the phases,
-// cache states and dtypes that no case has.
+// What a reader of the report might think was measured: other machines and thread counts, what a budget left
+// out, and the phases, cache states and dtypes that no case has.
 std::vector<std::string> NotMeasured(const RunSetup& setup, int threads);
 
 }  // namespace pagoda::judge

@@ -16,12 +16,12 @@ bool IsPath(std::string_view text) { return text.find('/') != text.npos || text.
 
 }  // namespace
 
-Suite LoadSuite(std::string_view name_or_path) {
+Suite LoadSuite(std::string_view name_or_path, const io::RequestTrace* trace) {
   const auto builtin = BuiltinSuites();
   const auto found =
       std::find_if(builtin.begin(), builtin.end(), [&](const auto& s) { return s.name == name_or_path; });
-  if (found != builtin.end()) return ParseSuite(found->toml, fmt::format("{}.toml", found->name));
-  if (IsPath(name_or_path)) return ReadSuiteFile(std::filesystem::path(name_or_path));
+  if (found != builtin.end()) return ParseSuite(found->toml, fmt::format("{}.toml", found->name), trace);
+  if (IsPath(name_or_path)) return ReadSuiteFile(std::filesystem::path(name_or_path), trace);
   const std::vector<std::string> names = SuiteNames();
   throw Error(ErrorCode::kInvalidArgument, "suite",
               fmt::format("\"{}\" is neither built in ({}) nor a path to a .toml file{}", name_or_path,

@@ -8,18 +8,23 @@
 #include <string_view>
 #include <vector>
 
+#include "base/io/trace.h"
 #include "pagoda/tensor.h"
 
 namespace pagoda::judge {
 
 // One attention problem of a suite. The name follows one grammar everywhere:
 //   b1_h16_kv8_s4096_bs64_hd128_bf16_decode, _q512 for a chunk of 512 queries, then what differs from
-//   defaults.
+//   defaults. Batches of drawn lengths have where these are from in place of s4096.
 struct CaseSpec {
   std::string name;
   std::string op = "softmax_paged_attention";
   std::vector<int64_t> contexts;  // keys of each sequence, the queries included
   std::vector<int64_t> queries;   // query rows of each sequence, same length
+  // Ids of the blocks of 512 keys that each sequence consists of, the last one perhaps partial. Equal ids are
+  // the same pages, stored once. Empty: nothing is shared.
+  std::vector<std::vector<int64_t>> blocks;
+  static constexpr int64_t kBlockKeys = io::RequestTrace::kBlockTokens;
   int64_t q_heads = 1, kv_heads = 1;
   int64_t head_dim = 128, head_dim_v = 128;
   int64_t page_size = 16;
@@ -34,6 +39,7 @@ struct CaseSpec {
   bool alibi = false, sinks = false;
   bool cold = true;
   double weight = 1;
+  int64_t least_batch = 0;    // to which a budget may halve the batch; 0: not at all
   double atol = 0, rtol = 0;  // 0: the gate's own for the dtype
 };
 
@@ -50,9 +56,9 @@ struct Suite {
 // The name that a spec's fields give by the grammar above.
 std::string CaseName(const CaseSpec& spec);
 
-// A built-in suite by name, or a TOML file by path. Throws Error naming file, line, column and key; an
-// unknown name gets "did you mean".
-Suite LoadSuite(std::string_view name_or_path);
+// A built-in suite by name, or a TOML file by path; with a trace, drawn lengths come from there. Throws Error
+// naming file, line, column and key; an unknown name gets "did you mean".
+Suite LoadSuite(std::string_view name_or_path, const io::RequestTrace* trace = nullptr);
 // Built-in suites, by name, in the order to list them.
 std::vector<std::string> SuiteNames();
 

@@ -15,6 +15,7 @@
 #include "base/suggest.h"
 #include "judge/bench/budget.h"
 #include "judge/bench/case_name.h"
+#include "judge/bench/lengths.h"
 #include "pagoda/status.h"
 
 namespace pagoda::judge {
@@ -30,6 +31,15 @@ constexpr std::array kFloatTypes = {DType::kBF16, DType::kF16, DType::kF32};
 struct Draft {
   CaseSpec spec;
   std::optional<int64_t> batch;  // else as many as there are lengths
+  int64_t chunk = 0;             // query rows of one sequence among the others; 0: none
+  std::string phase = "decode";  // as part of a name
+};
+
+// What [case.lengths] says.
+struct DrawnLengths {
+  std::string name;
+  LengthQuantiles quantiles;
+  uint64_t seed = 2026;
 };
 
 // The values of one key, of which a case takes one.
@@ -38,16 +48,68 @@ struct Axis {
   std::function<void(Draft&, size_t)> set;
 };
 
-int64_t RowsOf(const TomlTable& table, std::string_view key, const std::string& phase) {
-  if (phase == "decode") return 1;
+// "q512" to 512; 0 for anything else.
+int64_t ChunkOf(std::string_view text) {
   int64_t rows = 0;
-  const char* const end = phase.data() + phase.size();
-  if (phase.size() > 1 && phase[0] == 'q') {
-    const auto [stop, error] = std::from_chars(phase.data() + 1, end, rows);
-    if (error == std::errc() && stop == end && rows > 0) return rows;
+  const char* const end = text.data() + text.size();
+  if (text.size() < 2 || text[0] != 'q') return 0;
+  const auto [stop, error] = std::from_chars(text.data() + 1, end, rows);
+  return error == std::errc() && stop == end && rows > 0 ? rows : 0;
+}
+
+void SetPhase(Draft& draft, const TomlTable& table, const std::string& phase) {
+  constexpr std::string_view kMixed = "decode+";
+  const bool mixed = phase.starts_with(kMixed);
+  const int64_t rows = ChunkOf(std::string_view(phase).substr(mixed ? kMixed.size() : 0));
+  if (phase != "decode" && rows == 0) {
+    throw table.Wrong("phase", fmt::format("= \"{}\" must be \"decode\", a number of query rows such as "
+                                           "\"q512\", or \"decode+q512\" for both in one batch",
+                                           phase));
   }
-  throw table.Wrong(
-      key, fmt::format("= \"{}\" must be \"decode\" or a number of query rows such as \"q512\"", phase));
+  draft.spec.queries = {mixed || rows == 0 ? 1 : rows};
+  draft.chunk = mixed ? rows : 0;
+  draft.phase = mixed ? fmt::format("decode-q{}", rows) : phase;
+}
+
+// Of suites, cases and distributions: they become parts of file names and command lines.
+void RequireName(const TomlTable& table, const std::string& name) {
+  const auto legal = [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' ||
+           c == '.' || c == '-';
+  };
+  constexpr size_t kLongest = 100;
+  if (name.empty() || name.size() > kLongest || !std::all_of(name.begin(), name.end(), legal)) {
+    throw table.Wrong("name", fmt::format("must be 1 to {} characters of A-Z a-z 0-9 _ . -", kLongest));
+  }
+}
+
+// What an error says behind its field.
+std::string_view ComplaintOf(const Error& e) {
+  return std::string_view(e.what()).substr(e.field().size() + 1);
+}
+
+// The last sequence that has keys enough for a chunk of so many rows; without one, the last.
+size_t ChunkHolder(const std::vector<int64_t>& contexts, int64_t rows) {
+  const auto found =
+      std::find_if(contexts.rbegin(), contexts.rend(), [&](int64_t keys) { return keys >= rows; });
+  return (found == contexts.rend() ? contexts.size() : contexts.rend() - found) - 1;
+}
+
+DrawnLengths DrawnOf(const TomlTable& table) {
+  table.RefuseUnknownKeys({"name", "quantiles", "tokens", "seed"});
+  DrawnLengths drawn;
+  drawn.name = table.String("name");
+  RequireName(table, drawn.name);
+  drawn.quantiles = {table.Numbers("quantiles"), table.Ints("tokens")};
+  const int64_t seed = table.Int("seed", 2026);
+  if (seed < 0) throw table.Wrong("seed", fmt::format("= {} is negative", seed));
+  drawn.seed = static_cast<uint64_t>(seed);
+  try {
+    CheckQuantiles(drawn.quantiles);
+  } catch (const Error& e) {
+    throw table.Wrong(e.field(), ComplaintOf(e));
+  }
+  return drawn;
 }
 
 std::pair<int64_t, int64_t> HeadsOf(const TomlTable& table, std::string_view key, const std::string& heads) {
@@ -70,23 +132,15 @@ bool IsCaseName(std::string_view name) {
   }
 }
 
-// Of suites and cases: they become parts of file names and command lines.
-void RequireName(const TomlTable& table, const std::string& name) {
-  const auto legal = [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' ||
-           c == '.' || c == '-';
-  };
-  constexpr size_t kLongest = 100;
-  if (name.empty() || name.size() > kLongest || !std::all_of(name.begin(), name.end(), legal)) {
-    throw table.Wrong("name", fmt::format("must be 1 to {} characters of A-Z a-z 0-9 _ . -", kLongest));
-  }
-}
-
 // One [[case]] with the defaults behind it.
 class CaseReader {
  public:
-  CaseReader(const TomlTable& section, const std::optional<TomlTable>& defaults)
-      : section_(section), defaults_(defaults ? *defaults : section) {}
+  CaseReader(const TomlTable& section, const std::optional<TomlTable>& defaults,
+             const io::RequestTrace* trace)
+      : section_(section), defaults_(defaults ? *defaults : section), trace_(trace) {}
+
+  // Whether the section's lengths are drawn, or taken from the trace if there is one.
+  bool draws() const { return drawn_.has_value(); }
 
   std::vector<CaseSpec> Read() {
     Strings("op", [](Draft& d, const TomlTable&, const std::string& op) { d.spec.op = op; });
@@ -157,33 +211,41 @@ class CaseReader {
     });
   }
 
-  // A section's list of lengths stands before a default of the other form, but both in one table contradict.
-  const TomlTable* ListHolder(std::string_view list, std::string_view single) const {
+  // The key of these that holds: a section's own stands before a default of another form, but two in one
+  // table contradict. Empty when none is there.
+  std::pair<const TomlTable*, std::string_view> OneOf(std::initializer_list<std::string_view> keys) const {
     for (const TomlTable* table : {&section_, &defaults_}) {
-      if (table->Has(list) && table->Has(single))
-        throw table->Wrong(list, fmt::format("and {} exclude each other", single));
-      if (table->Has(list)) return table;
-      if (table->Has(single)) return nullptr;
+      std::string_view found;
+      for (const std::string_view key : keys) {
+        if (!table->Has(key)) continue;
+        if (!found.empty()) throw table->Wrong(found, fmt::format("and {} exclude each other", key));
+        found = key;
+      }
+      if (!found.empty()) return {table, found};
     }
-    return nullptr;
+    return {nullptr, ""};
   }
 
   void ReadQueries() {
-    if (const TomlTable* table = ListHolder("queries", "phase")) {
-      queries_ = LengthsOf(*table, "queries");
+    if (const auto [table, key] = OneOf({"queries", "phase"}); key == "queries") {
+      queries_ = LengthsOf(*table, key);
       return;
     }
-    Strings("phase", [](Draft& d, const TomlTable& table, const std::string& phase) {
-      d.spec.queries = {RowsOf(table, "phase", phase)};
-    });
+    Strings("phase", SetPhase);
   }
 
   void ReadContexts() {
-    if (const TomlTable* table = ListHolder("contexts", "context")) {
-      contexts_ = LengthsOf(*table, "contexts");
+    const auto [table, key] = OneOf({"contexts", "context", "lengths"});
+    if (table == nullptr) throw section_.Wrong("context", "is missing");
+    if (key == "lengths") {
+      drawn_ = DrawnOf(table->Table("lengths"));
+      if (!queries_.empty()) throw section_.Wrong("queries", "can't go with drawn lengths; phase can");
       return;
     }
-    if (Holder("context") == nullptr) throw section_.Wrong("context", "is missing");
+    if (key == "contexts") {
+      contexts_ = LengthsOf(*table, key);
+      return;
+    }
     Integers("context", [](Draft& d, int64_t keys) { d.spec.contexts = {keys}; });
   }
 
@@ -212,11 +274,23 @@ class CaseReader {
          {std::pair{"atol", &CaseSpec::atol}, {"rtol", &CaseSpec::rtol}, {"weight", &CaseSpec::weight}}) {
       if (const TomlTable* table = Holder(key)) plain_.*field = table->Number(key);
     }
+    if (const TomlTable* table = Holder("least_batch")) ReadLeastBatch(*table);
+  }
+
+  void ReadLeastBatch(const TomlTable& table) {
+    plain_.least_batch = table.Int("least_batch");
+    if (plain_.least_batch < 1) {
+      throw table.Wrong("least_batch", fmt::format("= {} is not a number from 1 on", plain_.least_batch));
+    }
+    if (drawn_ || !contexts_.empty() || !queries_.empty()) {
+      throw table.Wrong("least_batch", "needs sequences that are all alike: context and phase");
+    }
   }
 
   void ReadName() {
     plain_.name = section_.String("name");
     RequireName(section_, plain_.name);
+    if (drawn_) throw section_.Wrong("name", "can't go with drawn lengths, whose own name is part of it");
     if (combinations_ > 1)
       throw section_.Wrong("name", fmt::format("can't name all {} cases of a grid", combinations_));
   }
@@ -246,46 +320,72 @@ class CaseReader {
     if (batch < 1 || batch > kMostSequences) {
       throw section_.Wrong("batch", fmt::format("= {} is outside 1..{}", batch, kMostSequences));
     }
+    if (drawn_) Draw(spec, batch);
     for (const auto& [key, lengths] : {std::pair{"contexts", &spec.contexts}, {"queries", &spec.queries}}) {
       if (lengths->size() == 1) lengths->assign(batch, lengths->front());
       if (static_cast<int64_t>(lengths->size()) != batch) {
         throw section_.Wrong(key, fmt::format("has {} lengths for a batch of {}", lengths->size(), batch));
       }
     }
+    if (draft.chunk > 0) spec.queries[ChunkHolder(spec.contexts, draft.chunk)] = draft.chunk;
+    // A drawn sequence that is shorter than the chunk is a whole prompt.
+    for (int64_t b = 0; drawn_ && b < batch; ++b)
+      spec.queries[b] = std::min(spec.queries[b], spec.contexts[b]);
     try {
       CheckCase(spec);
     } catch (const Error& e) {
       if (e.field() == "q_heads" || e.field() == "kv_heads") {
         throw section_.Wrong("heads", fmt::format("gives {}", e.what()));  // the key that holds both
       }
-      throw section_.Wrong(e.field(), std::string_view(e.what()).substr(e.field().size() + 1));
+      throw section_.Wrong(e.field(), ComplaintOf(e));
     }
-    if (spec.name.empty()) {
-      spec.name = CaseName(spec);
-    } else if (spec.name != CaseName(spec) && IsCaseName(spec.name)) {
+    if (spec.least_batch > batch || (spec.least_batch > 0 && draft.chunk > 0)) {
+      throw section_.Wrong("least_batch", fmt::format("= {} must be at most the batch, {}, of sequences that "
+                                                      "are all alike",
+                                                      spec.least_batch, batch));
+    }
+    const std::string by_grammar = CaseName(spec);
+    if (drawn_) {
+      spec.name = CaseName(spec, trace_ == nullptr ? drawn_->name : TraceLabel(*trace_), draft.phase);
+    } else if (spec.name.empty()) {
+      spec.name = by_grammar;
+    }
+    if (spec.name != by_grammar && IsCaseName(spec.name)) {
       throw section_.Wrong(
-          "name", fmt::format("= \"{}\" is the name of another case; this is {}", spec.name, CaseName(spec)));
+          "name", fmt::format("= \"{}\" is the name of another case; this is {}", spec.name, by_grammar));
     }
     return std::move(spec);
   }
 
+  void Draw(CaseSpec& spec, int64_t batch) const {
+    if (trace_ == nullptr) {
+      spec.contexts = DrawLengths(drawn_->quantiles, batch, drawn_->seed);
+    } else {
+      TraceBatch taken = TakeBatch(*trace_, batch, drawn_->seed);
+      spec.contexts = std::move(taken.contexts);
+      spec.blocks = std::move(taken.blocks);
+    }
+  }
+
   const TomlTable& section_;
   const TomlTable& defaults_;
+  const io::RequestTrace* trace_;
   CaseSpec plain_;
   std::vector<int64_t> queries_, contexts_;  // of a batch whose sequences differ
+  std::optional<DrawnLengths> drawn_;
   std::vector<Axis> axes_;
   size_t combinations_ = 1;
 };
 
 void RefuseUnknownCaseKeys(const TomlTable& table) {
-  table.RefuseUnknownKeys({"op",          "batch",        "phase",   "heads",  "context",  "head_dim",
-                           "head_dim_v",  "page_size",    "dtype",   "layout", "table",    "index",
-                           "window_left", "window_right", "softcap", "cache",  "contexts", "queries",
-                           "combined",    "causal",       "alibi",   "sinks",  "atol",     "rtol",
-                           "weight",      "name"});
+  table.RefuseUnknownKeys({"op",          "batch",        "phase",   "heads",      "context",  "head_dim",
+                           "head_dim_v",  "page_size",    "dtype",   "layout",     "table",    "index",
+                           "window_left", "window_right", "softcap", "cache",      "contexts", "queries",
+                           "combined",    "causal",       "alibi",   "sinks",      "atol",     "rtol",
+                           "weight",      "name",         "lengths", "least_batch"});
 }
 
-Suite SuiteOf(const TomlTable& root) {
+Suite SuiteOf(const TomlTable& root, const io::RequestTrace* trace) {
   root.RefuseUnknownKeys({"name", "about", "variants", "baseline", "budget", "epoch_ms", "defaults", "case"});
   Suite suite;
   suite.name = root.String("name");
@@ -328,25 +428,42 @@ Suite SuiteOf(const TomlTable& root) {
     if (defaults->Has("name")) throw defaults->Wrong("name", "can't be a default, since names differ");
   }
   std::set<std::string> names;
+  bool traced = false;
   for (const TomlTable& section : root.Tables("case")) {
     RefuseUnknownCaseKeys(section);
-    for (CaseSpec& spec : CaseReader(section, defaults).Read()) {
-      if (!names.insert(spec.name).second)
+    CaseReader reader(section, defaults, trace);
+    for (CaseSpec& spec : reader.Read()) {
+      const bool from_trace = trace != nullptr && reader.draws();
+      traced = traced || from_trace;
+      if (!names.insert(spec.name).second) {
+        if (from_trace) continue;  // was apart by its distribution alone
         throw section.Wrong("name", fmt::format("= {} is there already", spec.name));
+      }
       suite.cases.push_back(std::move(spec));
       if (suite.cases.size() > kMostCases)
         throw root.Wrong("case", fmt::format("makes more than {} cases", kMostCases));
     }
   }
   if (suite.cases.empty()) throw root.Wrong("case", "is missing: a suite has at least one [[case]]");
+  if (trace != nullptr) {
+    if (!traced) {
+      throw Error(ErrorCode::kInvalidArgument, "--trace",
+                  fmt::format("= {} is of no use to {}: none of its cases has drawn lengths, as those of the "
+                              "suite serving have",
+                              trace->source, suite.name));
+    }
+    suite.about += fmt::format("{}lengths taken from {}", suite.about.empty() ? "" : "; ", trace->source);
+  }
   return suite;
 }
 
 }  // namespace
 
-Suite ParseSuite(std::string_view text, std::string_view file) {
-  return SuiteOf(TomlTable::Parse(text, file));
+Suite ParseSuite(std::string_view text, std::string_view file, const io::RequestTrace* trace) {
+  return SuiteOf(TomlTable::Parse(text, file), trace);
 }
-Suite ReadSuiteFile(const std::filesystem::path& path) { return SuiteOf(TomlTable::ParseFile(path)); }
+Suite ReadSuiteFile(const std::filesystem::path& path, const io::RequestTrace* trace) {
+  return SuiteOf(TomlTable::ParseFile(path), trace);
+}
 
 }  // namespace pagoda::judge

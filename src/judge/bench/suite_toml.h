@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "base/io/trace.h"
 #include "judge/bench/suite.h"
 
 namespace pagoda::judge {
@@ -18,7 +19,8 @@ namespace pagoda::judge {
 // Keys of a case, each with what it is when absent. The axes vary in this order, the last one fastest:
 //   op = "softmax_paged_attention"
 //   batch = 1                    sequences
-//   phase = "decode"             or "q512": that many query rows of each sequence
+//   phase = "decode"             or "q512": that many query rows of each sequence; "decode+q512": of the
+//                                last one that has as many keys
 //   heads = "16/8"               query heads / kv heads; required
 //   context = 4096               keys of each sequence, the queries included
 //   head_dim = 128, head_dim_v = head_dim, page_size = 16, dtype = "bf16"
@@ -27,12 +29,17 @@ namespace pagoda::judge {
 //   cache = "cold" or "warm"
 // Not axes:
 //   contexts, queries            instead of context and phase: a length for each sequence of one batch
+//   lengths                      instead of context: a table of name, quantiles, tokens and seed = 2026, from
+//                                which each batch draws its lengths (see lengths.h); with a trace it gives
+//                                name and lengths, and cases that then are the same become one
 //   combined = false, causal = true, alibi = false, sinks = false
 //   atol, rtol                   absent: the gate's own for the dtype
-//   weight = 1                   of each case in the overall mean
-//   name                         [A-Za-z0-9_.-], of a single case whose name by the grammar would be too long
-// Throws Error with the field "FILE:LINE:COLUMN: case[0].context".
-Suite ParseSuite(std::string_view text, std::string_view file);
-Suite ReadSuiteFile(const std::filesystem::path& path);
+//   least_batch                  a budget may halve the batch, down to so many sequences; not where they
+//   differ weight = 1                   of each case in the overall mean name [A-Za-z0-9_.-], of a single
+//   case whose name by the grammar would be too long
+// Throws Error with the field "FILE:LINE:COLUMN: case[0].context", and Error(--trace) for a trace that is too
+// short or that no case draws from.
+Suite ParseSuite(std::string_view text, std::string_view file, const io::RequestTrace* trace = nullptr);
+Suite ReadSuiteFile(const std::filesystem::path& path, const io::RequestTrace* trace = nullptr);
 
 }  // namespace pagoda::judge

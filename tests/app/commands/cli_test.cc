@@ -1,6 +1,7 @@
 // The built program from outside: exit codes, messages, and which stream they go to.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -185,6 +186,71 @@ TEST(Cli, ListsVariantsSuitesAndCases) {
   EXPECT_EQ(cases.at("cases").size(), 10);
   EXPECT_GT(cases.at("cases")[0].at("bytes"), 0);
   EXPECT_TRUE(Holds(Pagoda({"list", "cases", "smoke"}).out, "b1_h4_kv2_s256_bs16_hd64_bf16_decode"));
+}
+
+// Writes a suite with drawn lengths and a trace for it.
+struct TraceFiles {
+  std::string suite = ::testing::TempDir() + "/pagoda_drawn.toml";
+  std::string trace = ::testing::TempDir() + "/pagoda_web.jsonl";
+  TraceFiles() {
+    std::ofstream(suite) << "name = \"drawn\"\n[[case]]\nheads = \"4/2\"\nhead_dim = 32\nbatch = 3\n"
+                            "page_size = 64\n[case.lengths]\nname = \"few\"\nquantiles = [0, 1]\n"
+                            "tokens = [40, 60]\n";
+    std::ofstream(trace) << R"({"timestamp": 0, "input_length": 600, "output_length": 5, "hash_ids": [0, 1]})"
+                         << '\n'
+                         << R"({"timestamp": 1, "input_length": 700, "output_length": 5, "hash_ids": [0, 2]})"
+                         << '\n'
+                         << R"({"timestamp": 2, "input_length": 90, "output_length": 5, "hash_ids": [0]})"
+                         << '\n';
+  }
+};
+
+TEST(Cli, ATraceGivesTheLengthsOfADrawnSuite) {
+  const TraceFiles files;
+  EXPECT_TRUE(Holds(Pagoda({"list", "cases", files.suite}).out, "b3_h4_kv2_few_bs64_hd32_bf16_decode"));
+  const nlohmann::json listed =
+      io::ParseJson(Pagoda({"list", "cases", files.suite, "--trace", files.trace, "--json"}).out, "cases");
+  const nlohmann::json& one = listed.at("cases")[0];
+  EXPECT_EQ(one.at("name"), "b3_h4_kv2_pagoda_web_bs64_hd32_bf16_decode");
+  EXPECT_EQ(one.at("contexts"), (std::vector<int64_t>{600, 700, 90}));
+  EXPECT_EQ(one.at("bytes"), (512 + 88 + 188) * 2 * 2 * 32 * 2) << "a shared page counts once";
+  const sys::ProcessResult gate = Pagoda({"gate", files.suite, "--trace", files.trace, "--threads", "2"});
+  EXPECT_EQ(gate.exit_code, 0) << gate.err;
+  EXPECT_TRUE(Holds(gate.out, "Correct: 15/15")) << gate.out;
+  EXPECT_TRUE(Holds(Pagoda({"bench", files.suite, "--trace", files.trace, "--dry-run"}).out, "pagoda_web"));
+}
+
+TEST(Cli, ABudgetCutsBatchesAndSaysSo) {
+  const std::vector<std::string> bench = {"bench", "production", "--dry-run", "--budget", "2m"};
+  const sys::ProcessResult r = Pagoda(bench);
+  EXPECT_EQ(r.exit_code, 0) << r.err;
+  EXPECT_TRUE(Holds(r.out, "\nb16_h16_kv1_s8192_bs128_hd128_bf16_decode ")) << r.out;
+  EXPECT_TRUE(Holds(r.out,
+                    "not run: b256_h16_kv1_s8192_bs128_hd128_bf16_decode at batch 256: cut to 16 to fit "
+                    "the budget of 2 m 0 s\n"))
+      << r.out;
+  std::vector<std::string> as_json = bench;
+  as_json.emplace_back("--json");
+  const nlohmann::json plan = io::ParseJson(Pagoda(as_json).out, "dry run");
+  EXPECT_EQ(plan.at("left_out").size(), 3);
+  EXPECT_FALSE(plan.at("fits_budget"));
+}
+
+TEST(Cli, AWrongTraceIsBadInput) {
+  const TraceFiles files;
+  const std::string broken = ::testing::TempDir() + "/pagoda_broken.csv";
+  std::ofstream(broken) << "TIMESTAMP,ContextTokens,GeneratedTokens\nt,-3,1\n";
+  for (const auto& [suite, trace, says] : {
+           std::array{files.suite, broken,
+                      broken + ":2: ContextTokens = \"-3\" is not a whole number from 1 to 1048576"},
+           std::array{std::string("smoke"), files.trace, std::string("is of no use to smoke")},
+           std::array{Case("dims_d1_f32"), files.trace, std::string("can't go with a case file")},
+       }) {
+    const sys::ProcessResult r = Pagoda({"gate", suite, "--trace", trace});
+    EXPECT_EQ(r.exit_code, 2);
+    EXPECT_TRUE(Holds(r.err, says)) << r.err;
+  }
+  EXPECT_EQ(Pagoda({"gate", files.suite, "--trace", "/nowhere.csv"}).exit_code, 6);
 }
 
 TEST(Cli, TheGateOfTheSmokeSuitePasses) {

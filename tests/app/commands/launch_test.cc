@@ -41,6 +41,18 @@ class Launch : public testing::Test {
   }
 };
 
+TEST_F(Launch, TimesArmsOverSharedPages) {
+  judge::LaunchPlan plan = Plan();
+  plan.spec = judge::ParseCaseName("b2_h4_kv2_s600-520_bs64_hd64_bf16_decode_warm");
+  plan.spec.blocks = {{0, 1}, {0, 2}};
+  const judge::ChildOutcome outcome = Run(judge::ToJson(plan));
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const judge::Records records = judge::ParseRecords(outcome.out, "launch");
+  ASSERT_THAT(records.launches, SizeIs(1));
+  ASSERT_THAT(records.launches[0].checks, SizeIs(3));
+  for (const judge::ArmCheck& check : records.launches[0].checks) EXPECT_TRUE(check.passed) << check.fault;
+}
+
 TEST_F(Launch, TimesAllArmsAndChecksTheirOutputs) {
   const judge::ChildOutcome outcome = Run(judge::ToJson(Plan()));
   ASSERT_EQ(outcome.end, judge::ChildEnd::kExited) << outcome.err;

@@ -32,6 +32,16 @@ TEST_P(EveryVariant, PassesOnOrdinaryCases) {
   }
 }
 
+TEST_P(EveryVariant, PassesWhereSequencesSharePages) {
+  Kernels kernels(*pagoda_kernel_library());
+  judge::CaseSpec spec = judge::ParseCaseName("b4_h4_kv2_s600-520-100-512_bs64_hd40_bf16_q1x3-8");
+  spec.blocks = {{3, 1}, {3, 2}, {3}, {3}};
+  for (const uint64_t seed : {2026, 2029}) {
+    const judge::GateResult result = RunGate(GateCase(spec, seed, nullptr), kernels, *GetParam(), 2);
+    EXPECT_TRUE(result.passed) << result.fault;
+  }
+}
+
 // Rows so short that their elements are near zero by chance, where an error relative to the row has no bound.
 TEST_P(EveryVariant, PassesOnRowsOfOneElement) {
   Kernels kernels(*pagoda_kernel_library());

@@ -102,6 +102,32 @@ TEST(SoftmaxInputs, PagesComeInRandomOrderAndOnlyRepeatWhenAsked) {
   EXPECT_EQ(repeated.page_ids[repeated.page_begin[0]], repeated.page_ids[repeated.page_begin[1]]);
 }
 
+TEST(SoftmaxInputs, EqualBlocksAreTheSamePagesStoredOnce) {
+  judge::CaseSpec spec = Spec("b3_h4_kv2_s600-520-100_bs64_hd8_f32_decode");
+  spec.blocks = {{3, 1}, {3, 2}, {3}};
+  for (const char* form : {"csr", "padded"}) {
+    spec.padded = form == std::string_view("padded");
+    const SoftmaxInputs inputs(spec, {.seed = 4});
+    const NormalBatch batch = Normalise(inputs.batch());
+    const auto page = [&](int64_t b, int64_t i) { return batch.page_ids[batch.page_begin[b] + i]; };
+    for (int64_t i = 0; i < 8; ++i) EXPECT_EQ(page(0, i), page(1, i)) << form;
+    for (int64_t i = 0; i < 2; ++i) EXPECT_EQ(page(0, i), page(2, i)) << form;
+    EXPECT_NE(page(0, 8), page(1, 8)) << form;
+    // 8 pages of block 3, two of block 1, one of block 2; two that nobody owns.
+    EXPECT_EQ(std::set(batch.page_ids.begin(), batch.page_ids.end()).size(), 11) << form;
+    EXPECT_EQ(inputs.call(0).kv.num_pages, 13) << form;
+    // The third sequence ends in the middle of a page that the others own whole.
+    EXPECT_EQ(OwnedSlots(batch).at(page(2, 1)), 64) << form;
+  }
+}
+
+TEST(SoftmaxInputs, BlocksThatAreAllApartChangeNothing) {
+  judge::CaseSpec spec = Spec("b2_h4_kv2_s600-520_bs64_hd8_f32_decode");
+  const uint64_t without = SoftmaxInputs(spec, {.seed = 4}).Fingerprint();
+  spec.blocks = {{1, 2}, {3, 4}};
+  EXPECT_EQ(SoftmaxInputs(spec, {.seed = 4}).Fingerprint(), without);
+}
+
 TEST(SoftmaxInputs, PoolsAreEqualCopiesOfEnoughBytes) {
   const judge::CaseSpec spec = Spec("b1_h4_kv2_s64_bs16_hd8_f32_decode");
   const int64_t bytes = PoolBytes(spec, 4 + 2);

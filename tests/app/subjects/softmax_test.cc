@@ -42,6 +42,18 @@ TEST(SoftmaxFacts, KAndVMayHaveDifferentDims) {
   EXPECT_EQ(facts.run_bytes, 16.0 * 2 * 192 * 2);
 }
 
+TEST(SoftmaxFacts, ASharedKeyIsReadOnce) {
+  judge::CaseSpec spec = Spec("b3_h2_kv1_s600-520-100_bs64_hd64_f32_decode");
+  const double apart = FactsOf(spec).flops;
+  // 0: 512 keys, 1: 88 keys, 2: 8 keys, and 100 keys of block 0 again.
+  spec.blocks = {{0, 1}, {0, 2}, {0}};
+  EXPECT_EQ(FactsOf(spec).bytes, 2.0 * 64 * 4 * (512 + 88 + 8));
+  EXPECT_EQ(FactsOf(spec).flops, apart);
+  // 591..599 of block 1, 511..519 of blocks 0 and 2, 91..99 of block 0.
+  spec.window_left = 8;
+  EXPECT_EQ(FactsOf(spec).bytes, 2.0 * 64 * 4 * (9 + 9 + 9));
+}
+
 TEST(SoftmaxFacts, CombinedPagesAreOneRun) {
   EXPECT_EQ(FactsOf(Spec("b1_h2_kv2_s30_bs16_hd64_f16_decode_combined")).run_bytes, 2.0 * 16 * 2 * 64 * 2);
 }
@@ -105,6 +117,17 @@ TEST_F(SoftmaxSubjectTest, GatesThroughTheLoadedLibrary) {
     EXPECT_TRUE(result.passed) << result.fault;
   }
   EXPECT_THROW(subject.Gate(spec, "nothing", 2029, 2), Error);
+}
+
+TEST_F(SoftmaxSubjectTest, GatesWithSharedPagesAndWithout) {
+  SoftmaxSubject subject;
+  judge::CaseSpec spec = Spec("b2_h4_kv2_s600-520_bs64_hd64_f16_decode");
+  EXPECT_TRUE(subject.Gate(spec, "gather", 2026, 2).passed);
+  const double apart = subject.Gate(spec, "gather", 2026, 2).max_abs_error;
+  spec.blocks = {{5, 6}, {5, 7}};
+  const judge::GateResult shared = subject.Gate(spec, "gather", 2026, 2);
+  EXPECT_TRUE(shared.passed) << shared.fault;
+  EXPECT_NE(shared.max_abs_error, apart) << "the same inputs as before";
 }
 
 }  // namespace

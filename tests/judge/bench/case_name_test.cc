@@ -172,6 +172,13 @@ TEST(CheckCase, NamesTheField) {
   bad = spec;
   bad.op = "hstu_attention";
   EXPECT_EQ(field_of(bad), "op");
+  bad = spec;
+  bad.blocks = {{1}, {2}};
+  EXPECT_EQ(field_of(bad), "blocks");
+  bad.blocks = {{1}};
+  EXPECT_EQ(field_of(bad), "");
+  bad.page_size = 1024;
+  EXPECT_EQ(field_of(bad), "page_size");
 }
 
 }  // namespace

@@ -68,6 +68,16 @@ TEST(LaunchPlan, ComesBackFromItsJson) {
   EXPECT_EQ(ToJson(back), ToJson(plan));
 }
 
+TEST(LaunchPlan, BringsTheBlocksThatSequencesShare) {
+  LaunchPlan plan = SomeLaunch();
+  plan.spec.blocks = {{7}, {7}};
+  const std::string json = ToJson(plan);
+  EXPECT_EQ(std::get<LaunchPlan>(ParseChildPlan(json, "plan")).spec.blocks, plan.spec.blocks);
+  EXPECT_THAT(RefusalOf(Replaced(json, "[[7],[7]]", "[[7],[7,8]]")), HasSubstr("blocks[1] has 2 ids"));
+  EXPECT_THAT(RefusalOf(Replaced(json, "[[7],[7]]", "[[7],7]")),
+              HasSubstr("launch.case.blocks[1] = 7 is not an array"));
+}
+
 TEST(GatePlan, ComesBackFromItsJson) {
   GatePlan plan{"r", ParseCaseName("b1_h4_kv2_s7_bs16_hd64_f32_decode"), {{"a", 2026}, {"b", 2029}}, 2};
   const auto back = std::get<GatePlan>(ParseChildPlan(ToJson(plan), "plan"));

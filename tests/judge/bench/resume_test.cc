@@ -46,18 +46,20 @@ TEST(ManifestDifferences, EachIsNamedWithBothValues) {
   EXPECT_THAT(one([](Manifest& m) { m.delta = 0.02; }), HasSubstr("delta"));
   EXPECT_THAT(one([](Manifest& m) { m.variants = {"b", "a"}; }), HasSubstr("variants"));
   EXPECT_THAT(one([](Manifest& m) { m.environment.binary_hash = "def"; }), HasSubstr("program"));
-  EXPECT_THAT(one([](Manifest& m) { m.cases[1].name = "three"; }), HasSubstr("two (weight 1), now three"));
+  EXPECT_THAT(one([](Manifest& m) { m.cases[1].name = "three"; }),
+              HasSubstr("two (weight 1, 0 bytes), now three"));
   EXPECT_THAT(one([](Manifest& m) { m.cases[1].weight = 2; }), HasSubstr("weight 2"));
+  EXPECT_THAT(one([](Manifest& m) { m.cases[1].bytes = 9; }), HasSubstr("now two (weight 1, 9 bytes)"));
 }
 
 TEST(ManifestDifferences, CaseListsOfOtherLengthsSayWhere) {
   Manifest now = Some();
   now.cases.pop_back();
-  EXPECT_THAT(ManifestDifferences(Some(), now),
-              ElementsAre("case list was 2 long, now 1 long", "case was two (weight 1), now missing"));
+  EXPECT_THAT(ManifestDifferences(Some(), now), ElementsAre("case list was 2 long, now 1 long",
+                                                            "case was two (weight 1, 0 bytes), now missing"));
   now.cases.clear();
-  EXPECT_THAT(ManifestDifferences(now, Some()),
-              ElementsAre("case list was 0 long, now 2 long", "case was missing, now one (weight 1)"));
+  EXPECT_THAT(ManifestDifferences(now, Some()), ElementsAre("case list was 0 long, now 2 long",
+                                                            "case was missing, now one (weight 1, 0 bytes)"));
 }
 
 }  // namespace

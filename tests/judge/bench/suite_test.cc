@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "judge/bench/case_name.h"
+#include "judge/bench/lengths.h"
 #include "judge/bench/suite_toml.h"
 #include "pagoda/status.h"
 
@@ -42,7 +43,8 @@ std::string WithLine(const std::string& line) {
 }
 
 TEST(BuiltinSuites, ComeInTheirOrder) {
-  EXPECT_THAT(SuiteNames(), ElementsAre("seed-paged-attention", "llm", "page-sizes", "smoke"));
+  EXPECT_THAT(SuiteNames(),
+              ElementsAre("seed-paged-attention", "llm", "serving", "production", "page-sizes", "smoke"));
   for (const std::string& name : SuiteNames()) EXPECT_EQ(LoadSuite(name).name, name);
 }
 
@@ -83,9 +85,37 @@ TEST(BuiltinSuites, LlmHoldsEveryCombinationOfTheIssue) {
   EXPECT_EQ(suite.variants.front(), "gather");
 }
 
+TEST(BuiltinSuites, ServingNamesItsTracesAndFitsIntoMemory) {
+  const Suite suite = LoadSuite("serving");
+  EXPECT_THAT(NamesOf(suite), ElementsAre("b32_h16_kv8_azure_conversation_bs64_hd128_bf16_decode",       //
+                                          "b32_h16_kv8_azure_conversation_bs64_hd128_bf16_decode-q512",  //
+                                          "b32_h16_kv8_azure_coding_bs64_hd128_bf16_decode",             //
+                                          "b16_h16_kv8_mooncake_conversation_bs64_hd128_bf16_decode"));
+  for (const CaseSpec& c : suite.cases) {
+    int64_t bytes = 0;
+    for (const int64_t keys : c.contexts) bytes += keys * c.kv_heads * (c.head_dim + c.head_dim_v) * 2;
+    EXPECT_LT(bytes, int64_t{2'000'000'000}) << c.name;
+  }
+  const CaseSpec& mixed = suite.cases[1];
+  EXPECT_EQ(std::count(mixed.queries.begin(), mixed.queries.end(), 512), 1);
+  EXPECT_EQ(std::count(mixed.queries.begin(), mixed.queries.end(), 1), 31);
+}
+
+TEST(BuiltinSuites, ProductionHoldsItsThreeCases) {
+  const Suite suite = LoadSuite("production");
+  EXPECT_THAT(NamesOf(suite), ElementsAre("b256_h16_kv1_s8192_bs128_hd128_bf16_decode",  //
+                                          "b64_h64_kv1_s8192_bs64_hd128_bf16_decode",    //
+                                          "b64_h64_kv1_s8192_bs64_hd256_bf16_decode"));
+  for (const CaseSpec& c : suite.cases) EXPECT_EQ(c.least_batch, 16);
+}
+
 TEST(BuiltinSuites, EveryCaseNameReadsBack) {
   for (const std::string& name : SuiteNames()) {
-    for (const CaseSpec& c : LoadSuite(name).cases) EXPECT_EQ(CaseName(ParseCaseName(c.name)), c.name);
+    for (const CaseSpec& c : LoadSuite(name).cases) {
+      const std::string by_grammar = CaseName(c);
+      EXPECT_EQ(CaseName(ParseCaseName(by_grammar)), by_grammar);
+      EXPECT_TRUE(c.name == by_grammar || name == "serving") << c.name;
+    }
   }
 }
 
@@ -235,6 +265,125 @@ batch = 2
                                           "b2_h1_kv1_s9_bs16_hd128_bf16_q2"));
 }
 
+const std::string kDrawn = R"(name = "s"
+[[case]]
+heads = "4/2"
+batch = [2, 3]
+phase = ["decode", "decode+q8"]
+[case.lengths]
+name = "web"
+quantiles = [0, 0.5, 1]
+tokens = [4, 5, 100]
+)";
+
+TEST(ParseSuite, DrawnLengthsDifferAndTheNameSaysWhereFrom) {
+  const Suite suite = ParseSuite(kDrawn, "x.toml");
+  EXPECT_THAT(NamesOf(suite), ElementsAre("b2_h4_kv2_web_bs16_hd128_bf16_decode",     //
+                                          "b2_h4_kv2_web_bs16_hd128_bf16_decode-q8",  //
+                                          "b3_h4_kv2_web_bs16_hd128_bf16_decode",     //
+                                          "b3_h4_kv2_web_bs16_hd128_bf16_decode-q8"));
+  for (const CaseSpec& c : suite.cases) {
+    EXPECT_EQ(c.contexts, DrawLengths({{0, 0.5, 1}, {4, 5, 100}}, std::ssize(c.contexts), 2026));
+  }
+  EXPECT_NE(ParseSuite(kDrawn + "seed = 5\n", "x.toml").cases[0].contexts, suite.cases[0].contexts);
+}
+
+TEST(ParseSuite, TheChunkOfAMixedBatchGoesToTheLastSequenceThatHoldsIt) {
+  const auto name = [](const std::string& lines) {
+    return ParseSuite("name = \"s\"\n[[case]]\nheads = \"4/2\"\nphase = \"decode+q9\"\n" + lines, "x.toml")
+        .cases[0]
+        .name;
+  };
+  EXPECT_EQ(name("context = 64\nbatch = 3"), "b3_h4_kv2_s64_bs16_hd128_bf16_q1x2-9");
+  EXPECT_EQ(name("contexts = [3, 9, 10, 8]"), "b4_h4_kv2_s3-9-10-8_bs16_hd128_bf16_q1x2-9-1");
+  EXPECT_THAT(RefusalOf(WithLine("phase = \"decode+q65\"\nbatch = 2")),
+              HasSubstr("case[0].queries[1] = 65 is outside 1..64"));
+  // A drawn sequence that is shorter than the chunk is a whole prompt.
+  const Suite drawn = ParseSuite(
+      "name = \"s\"\n[[case]]\nheads = \"4/2\"\nbatch = 2\nphase = [\"q9\", \"decode+q9\"]\n"
+      "lengths = {name = \"n\", quantiles = [0, 1], tokens = [4, 4]}",
+      "x.toml");
+  EXPECT_THAT(drawn.cases[0].queries, ElementsAre(4, 4));
+  EXPECT_THAT(drawn.cases[1].queries, ElementsAre(1, 4));
+}
+
+TEST(ParseSuite, ATraceTakesThePlaceOfDrawnLengths) {
+  const io::RequestTrace trace{"/t/azure.csv", {{40, 1, {}}, {41, 1, {}}, {42, 1, {}}}, false};
+  const Suite suite =
+      ParseSuite(kDrawn +
+                     "[[case]]\nheads = \"4/2\"\nbatch = 3\n[case.lengths]\nname = \"other\"\n"
+                     "quantiles = [0, 1]\ntokens = [1, 2]\n"
+                     "[[case]]\nheads = \"4/2\"\ncontext = 7\n",
+                 "x.toml", &trace);
+  EXPECT_THAT(NamesOf(suite), ElementsAre("b2_h4_kv2_azure_bs16_hd128_bf16_decode",     //
+                                          "b2_h4_kv2_azure_bs16_hd128_bf16_decode-q8",  //
+                                          "b3_h4_kv2_azure_bs16_hd128_bf16_decode",     //
+                                          "b3_h4_kv2_azure_bs16_hd128_bf16_decode-q8",  //
+                                          "b1_h4_kv2_s7_bs16_hd128_bf16_decode"));
+  EXPECT_THAT(suite.cases[2].contexts, ElementsAre(40, 41, 42));
+  EXPECT_EQ(suite.about, "lengths taken from /t/azure.csv");
+  try {
+    ParseSuite(WithLine(""), "x.toml", &trace);
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_THAT(e.what(), StartsWith("--trace = /t/azure.csv is of no use to s: none of its cases"));
+  }
+}
+
+TEST(ParseSuite, SequencesShareTheBlocksOfATrace) {
+  const io::RequestTrace trace{"t.jsonl", {{600, 1, {0, 1}}, {30, 1, {0}}}, true};
+  const auto with = [&](const std::string& lines) {
+    return ParseSuite("name = \"s\"\n[[case]]\nheads = \"4/2\"\nbatch = 2\n" + lines +
+                          "\n[case.lengths]\nname = \"n\"\nquantiles = [0, 1]\ntokens = [1, 2]\n",
+                      "x.toml", &trace);
+  };
+  EXPECT_THAT(with("page_size = 64").cases[0].blocks, ElementsAre(ElementsAre(0, 1), ElementsAre(0)));
+  try {
+    with("page_size = 48");
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_STREQ(e.what(),
+                 "x.toml:5:13: case[0].page_size = 48 doesn't divide the 512 tokens of a block, whose pages "
+                 "sequences share");
+  }
+}
+
+TEST(ParseSuite, TheLeastBatchIsOfSequencesThatAreAlike) {
+  EXPECT_EQ(ParseSuite(WithLine("batch = 8\nleast_batch = 8"), "x.toml").cases[0].least_batch, 8);
+  EXPECT_EQ(ParseSuite(WithLine("batch = 8"), "x.toml").cases[0].least_batch, 0);
+  EXPECT_THAT(RefusalOf(WithLine("least_batch = 0")),
+              StartsWith("x.toml:5:15: case[0].least_batch = 0 is not a number from 1 on"));
+  EXPECT_THAT(RefusalOf(WithLine("least_batch = 2")),
+              HasSubstr("case[0].least_batch = 2 must be at most the batch, 1, of"));
+  EXPECT_THAT(RefusalOf(WithLine("batch = 4\nleast_batch = 2\nphase = \"decode+q2\"")),
+              HasSubstr("of sequences that are all alike"));
+  EXPECT_THAT(RefusalOf(WithLine("queries = [1, 2]\nleast_batch = 1")),
+              HasSubstr("case[0].least_batch needs sequences that are all alike"));
+}
+
+TEST(ParseSuite, WrongLengthsSayWhereAndWhy) {
+  const auto with = [](const std::string& lines) {
+    return RefusalOf("name = \"s\"\n[defaults]\nheads = \"4/2\"\n[[case]]\n" + lines);
+  };
+  const std::string drawn = "lengths = {name = \"n\", quantiles = [0, 1], tokens = [1, 2]}\n";
+  EXPECT_EQ(with(drawn), "accepted");
+  EXPECT_THAT(with("lengths = 3"), StartsWith("x.toml:5:11: case[0].lengths = 3 is not a table"));
+  EXPECT_THAT(with(drawn + "context = 5"), HasSubstr("case[0].context and lengths exclude each other"));
+  EXPECT_THAT(with(drawn + "queries = [1, 1]"), HasSubstr("case[0].queries can't go with drawn lengths"));
+  EXPECT_THAT(with(drawn + "name = \"x\""), HasSubstr("case[0].name can't go with drawn lengths"));
+  EXPECT_THAT(with("lengths = {name = \"n\", quantiles = [0, 1], tokens = [2, 1]}"),
+              HasSubstr("case[0].lengths.tokens must not fall"));
+  EXPECT_THAT(with("lengths = {name = \"n\", quantiles = [0, 2], tokens = [2, 1]}"),
+              HasSubstr("case[0].lengths.quantiles must go from 0 to 1"));
+  EXPECT_THAT(with("lengths = {name = \"n\", quantiles = [0, 1], tokens = [1, 1], seed = -1}"),
+              HasSubstr("case[0].lengths.seed = -1 is negative"));
+  EXPECT_THAT(with("lengths = {name = \"a b\", quantiles = [0, 1], tokens = [1, 1]}"),
+              HasSubstr("case[0].lengths.name must be 1 to 100 characters"));
+  EXPECT_THAT(with("lengths = {name = \"s9\", quantiles = [0, 1], tokens = [1, 1]}"),
+              HasSubstr("is the name of another case; this is b1_h4_kv2_s1_"));
+  EXPECT_THAT(with("lengths = {nam = \"n\"}"), HasSubstr("did you mean \"name\"?"));
+}
+
 TEST(ParseSuite, ErrorsNameFileLineColumnAndKey) {
   EXPECT_THAT(RefusalOf(WithLine("")), "accepted");
   EXPECT_THAT(RefusalOf(WithLine("dtype = \"fp16\"")),
@@ -247,7 +396,7 @@ TEST(ParseSuite, ErrorsNameFileLineColumnAndKey) {
   EXPECT_THAT(RefusalOf(WithLine("causal = 1")), HasSubstr("case[0].causal = 1 is not true or false"));
   EXPECT_THAT(RefusalOf(WithLine("softcap = \"x\"")),
               AllOf(HasSubstr("case[0].softcap = "), HasSubstr("is not a number")));
-  EXPECT_THAT(RefusalOf(WithLine("phase = \"prefill\"")), HasSubstr("\"decode\" or a number of query rows"));
+  EXPECT_THAT(RefusalOf(WithLine("phase = \"prefill\"")), HasSubstr("\"decode\", a number of query rows"));
   EXPECT_THAT(RefusalOf(WithLine("phase = \"q5x\"")), HasSubstr("\"q5x\""));
   EXPECT_THAT(RefusalOf(WithLine("phase = \"q0\"")), HasSubstr("\"q0\""));
   EXPECT_THAT(RefusalOf(WithLine("phase = \"q65\"")),

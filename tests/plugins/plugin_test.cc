@@ -89,6 +89,37 @@ TEST(ExamplePlugin, IsTimedAgainstBuiltInVariantsInBothLinks) {
   }
 }
 
+TEST(InLibrary, NamesTheSameVariantInAnotherFile) {
+  EXPECT_EQ(InLibrary("old.so", "gather"), "./old.so:gather");
+  EXPECT_EQ(InLibrary("../old/libpagoda_kernels.so", "gather"), "../old/libpagoda_kernels.so:gather");
+  EXPECT_EQ(InLibrary("old.so", "./new.so:fast"), "./old.so:fast");
+  EXPECT_EQ(InLibrary("/x/old.so", "./new.so"), "/x/old.so");
+}
+
+TEST(BaselineLib, IsTheBaselineOfTheOneVariantThatIsNamed) {
+  const auto dry_run = [](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(),
+                     {"bench", "smoke", "--dry-run", "--baseline-lib", PAGODA_TEST_KERNELS});
+    return Pagoda(std::move(arguments));
+  };
+  const sys::ProcessResult right = dry_run({"--variants", "gather", "--json"});
+  EXPECT_EQ(right.exit_code, 0) << right.err;
+  const nlohmann::json report = io::ParseJson(right.out, "dry run");
+  const std::string old = std::string(PAGODA_TEST_KERNELS) + ":gather";
+  EXPECT_EQ(report.at("baseline"), old);
+  EXPECT_EQ(report.at("variants"), nlohmann::json({old, "gather"}));
+  for (const auto& [arguments, says] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+           {{}, "--baseline-lib judges one variant of two builds: name it by --variants NAME"},
+           {{"--variants", "gather,spmd_paged_attention"}, "--baseline-lib judges one variant"},
+           {{"--variants", "all"}, "--baseline-lib judges one variant"},
+           {{"--variants", "gather", "--baseline", "gather"}, "leave --baseline away"},
+           {{"--variants", PAGODA_TEST_EXAMPLE ":plain"}, ":plain does not exist: the library has gather"}}) {
+    const sys::ProcessResult r = dry_run(arguments);
+    EXPECT_EQ(r.exit_code, 2);
+    EXPECT_THAT(r.err, HasSubstr(says));
+  }
+}
+
 TEST(SecondLink, OfABuildOfPagodaIsItsRelinkedSiblingAndElseACopy) {
   EXPECT_FALSE(SecondLinkOf(PAGODA_TEST_KERNELS).copied);
   EXPECT_EQ(SecondLinkOf(PAGODA_TEST_KERNELS).path.filename(), "libpagoda_kernels_relink.so");

@@ -19,6 +19,7 @@
 #include "app/commands/report.h"
 #include "app/commands/suite_source.h"
 #include "app/subjects/kernel_library.h"
+#include "app/subjects/outside.h"
 #include "app/subjects/softmax.h"
 #include "base/suggest.h"
 #include "base/sys/clock.h"
@@ -47,6 +48,7 @@ constexpr double kFitWait = 60;  // seconds that an unfit machine is waited for
 
 struct BenchOptions {
   std::string suite, trace, out, budget, delta = "1%", lock = "wait";
+  std::string baseline_lib;
   judge::Selection selection;
   std::vector<std::string> fail_on;
   int launches = 0;
@@ -139,6 +141,23 @@ double BudgetOf(const BenchOptions& options, const judge::RunSetup& setup) {
   return options.launches > 0 ? 0 : setup.budget_s;
 }
 
+// With --baseline-lib the variant of the older library is the baseline of the one that --variants names.
+judge::Selection SelectionOf(const BenchOptions& options) {
+  judge::Selection selection = options.selection;
+  if (options.baseline_lib.empty()) return selection;
+  if (!selection.baseline.empty()) {
+    throw Error(ErrorCode::kInvalidArgument, "--baseline-lib",
+                "already says what the baseline is; leave --baseline away");
+  }
+  if (selection.variants.size() != 1 || selection.variants.front() == "all") {
+    throw Error(ErrorCode::kInvalidArgument, "--baseline-lib",
+                "judges one variant of two builds: name it by --variants NAME");
+  }
+  selection.baseline = InLibrary(options.baseline_lib, selection.variants.front());
+  selection.variants.insert(selection.variants.begin(), selection.baseline);
+  return selection;
+}
+
 class Bench {
  public:
   Bench(const BenchOptions& options, const CommandContext& context)
@@ -147,7 +166,7 @@ class Bench {
         fail_on_(ParseFailOn(options.fail_on)),
         delta_(judge::ParseShare(options.delta, "--delta")),
         source_(OpenSuite(options.suite, options.trace)),
-        setup_(judge::MakeSetup(source_.suite, options.selection, subject_)),
+        setup_(judge::MakeSetup(source_.suite, SelectionOf(options), subject_)),
         budget_s_(BudgetOf(options, setup_)) {
     if (options.resume && options.out.empty()) {
       throw Error(ErrorCode::kInvalidArgument, "--resume",
@@ -204,9 +223,21 @@ class Bench {
     manifest.threads = context_.Threads();
     manifest.time = judge::UtcTime();
     manifest.command_line = judge::CommandLine(context_.argv);
-    manifest.environment =
-        judge::ReadEnvironmentFacts({sys::OwnProgram(), KernelLibraryPath(0), KernelLibraryPath(1)});
     manifest.not_measured = judge::NotMeasured(setup_, manifest.threads);
+    std::vector<std::filesystem::path> code = {sys::OwnProgram(), KernelLibraryPath(0), KernelLibraryPath(1)};
+    for (const std::string& variant : setup_.variants) {
+      const std::optional<OutsideVariant> outside = ParseOutside(variant);
+      if (!outside) continue;
+      code.push_back(outside->library);
+      if (variant == setup_.baseline && SecondLinkOf(outside->library).copied) {
+        manifest.not_measured.push_back(
+            fmt::format("what a new build alone changes: the null arm of {} is a copy of its file, with the "
+                        "same code at the same "
+                        "offsets",
+                        variant));
+      }
+    }
+    manifest.environment = judge::ReadEnvironmentFacts(code);
     return manifest;
   }
 
@@ -390,6 +421,11 @@ void AddBench(CLI::App& app, CommandContext& context) {
   bench
       ->add_option("--baseline", options->selection.baseline, "The variant that the others are compared with")
       ->type_name("NAME");
+  bench
+      ->add_option("--baseline-lib", options->baseline_lib,
+                   "Another build of libpagoda_kernels.so, or a plug-in: its variant is the baseline of the "
+                   "same one here")
+      ->type_name("OLD.so");
   bench->add_option("--only", options->selection.only, "Cases whose name this regular expression finds")
       ->type_name("REGEX");
   bench->add_option("--trace", options->trace, kTraceHelp)->type_name("FILE");
@@ -431,6 +467,10 @@ void AddBench(CLI::App& app, CommandContext& context) {
       "  pagoda bench llm --variants gather,spmd_paged_attention_highperf --only 's4096.*decode' --fail-on "
       "loss\n"
       "  pagoda bench serving --trace azure.csv --budget 10m\n"
+      "  pagoda bench smoke --variants spmd_paged_attention_highperf --baseline-lib "
+      "../old/libpagoda_kernels.so\n"
+      "A variant is a name of `pagoda list variants` or a shared library, ./mine.so or ./mine.so:name "
+      "(docs/plugins.md).\n"
       "A budget is met by fewer blocks first, then by fewer launches, neither below what a verdict needs, "
       "then "
       "by\n"

@@ -68,6 +68,13 @@ std::optional<OutsideVariant> ParseOutside(std::string_view id) {
   return OutsideVariant{library, std::string(name)};
 }
 
+std::string InLibrary(const fs::path& library, std::string_view id) {
+  const std::optional<OutsideVariant> outside = ParseOutside(id);
+  const std::string name = outside ? outside->name : std::string(id);
+  const fs::path path = library.has_parent_path() ? library : fs::path(".") / library;
+  return name.empty() ? path.string() : fmt::format("{}:{}", path.string(), name);
+}
+
 SecondLink SecondLinkOf(const fs::path& library) {
   const fs::path relinked = library.parent_path() / kRelinkedKernels;
   std::error_code ignored;
@@ -117,8 +124,8 @@ std::optional<std::string> AskOutside(const std::vector<std::string>& command, c
   }
   if (!result.ok()) {
     const std::string said = LastWords(result.err);
-    throw Error(ErrorCode::kInvalidArgument, said.starts_with(id) ? "" : id,
-                said.empty() ? result.Describe() : said);
+    const bool named = said.starts_with(ParseOutside(id)->library.string());
+    throw Error(ErrorCode::kInvalidArgument, named ? "" : id, said.empty() ? result.Describe() : said);
   }
   const nlohmann::json answer = io::ParseJson(result.out, id);
   const io::JsonField why_not = io::JsonField(answer, id).At("why_not");

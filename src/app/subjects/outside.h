@@ -21,6 +21,10 @@ struct OutsideVariant {
 // What --variants means by a name with a slash or ".so"; nothing for the name of a built-in variant.
 std::optional<OutsideVariant> ParseOutside(std::string_view id);
 
+// The same variant in another library: "old.so" and "fast" give "./old.so:fast", "old.so" and "./new.so:fast"
+// too.
+std::string InLibrary(const std::filesystem::path& library, std::string_view id);
+
 // The second link of a library for the null arm: libpagoda_kernels_relink.so beside a libpagoda_kernels.so,
 // else a copy of the file, which lies elsewhere in memory but has the same code at the same offsets.
 struct SecondLink {

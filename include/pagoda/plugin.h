@@ -17,6 +17,8 @@
 extern "C" {
 #endif
 
+/* NOLINTBEGIN(readability-identifier-naming): the names are C's */
+
 /* Raised whenever a field changes its place or meaning; a plug-in of another version is refused. */
 #define PAGODA_PLUGIN_ABI 1
 
@@ -110,6 +112,8 @@ typedef struct pagoda_plugin_info {
 
 /* What the shared library exports. The answer stays valid for good. */
 PAGODA_PLUGIN_EXPORT const pagoda_plugin_info* pagoda_plugin(void);
+
+/* NOLINTEND(readability-identifier-naming) */
 
 #ifdef __cplusplus
 }

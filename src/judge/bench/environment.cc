@@ -35,9 +35,11 @@ EnvironmentSample SampleOf(const sys::EnvironmentReading& reading) {
 }
 
 std::optional<std::string> Contamination(const EnvironmentSample& before, const EnvironmentSample& after,
-                                         double elapsed_s, int threads, const EnvironmentLimits& limits) {
+                                         double elapsed_s, int threads, int64_t epochs,
+                                         const EnvironmentLimits& limits) {
   if (auto busy = Busy(after, limits)) return busy;
-  const double most = std::max(limits.least_switches, limits.switches_per_s * elapsed_s * threads);
+  const double own = limits.switches_per_epoch * static_cast<double>(epochs) * threads;
+  const double most = std::max(limits.least_switches, limits.switches_per_s * elapsed_s * threads) + own;
   if (static_cast<double>(after.involuntary_switches) > most) {
     return fmt::format("the launch was preempted {} times in {:.1f} s (limit {:.0f})",
                        after.involuntary_switches, elapsed_s, most);

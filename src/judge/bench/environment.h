@@ -1,6 +1,7 @@
 // Is the machine fit to time on, and was it during a launch?
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -23,11 +24,15 @@ struct EnvironmentLimits {
   double switches_per_s =
       300;                     // involuntary context switches of the process, per thread; 80 to 100 are quiet
   double least_switches = 50;  // not a breach below this many in all
+  // Of the launch's own making: an epoch begins by taking the CPUs over from the workers of another pool.
+  double switches_per_epoch = 1;  // and thread
 };
 
-// The breached limit in one sentence with its value, or nothing. `after` covers the launch.
+// The breached limit in one sentence with its value, or nothing. `after` covers the launch, which had so many
+// timed epochs.
 std::optional<std::string> Contamination(const EnvironmentSample& before, const EnvironmentSample& after,
-                                         double elapsed_s, int threads, const EnvironmentLimits& limits);
+                                         double elapsed_s, int threads, int64_t epochs,
+                                         const EnvironmentLimits& limits);
 
 struct Fitness {
   std::optional<std::string> unfit;  // why, after waiting; nothing: fit

@@ -170,8 +170,9 @@ class Execution {
         return lost;
       }
       if (record.status == LaunchStatus::kOk) {
-        if (auto why =
-                Contamination(record.before, record.after, record.elapsed_s, record.threads, run_.limits)) {
+        const int64_t epochs = int64_t{2} * record.blocks * std::ssize(record.arms);
+        if (auto why = Contamination(record.before, record.after, record.elapsed_s, record.threads, epochs,
+                                     run_.limits)) {
           record.status = LaunchStatus::kContaminated;
           record.reason = *why;
         }

@@ -13,34 +13,38 @@ using testing::HasSubstr;
 TEST(Contamination, NamesTheBreachedLimitWithItsValue) {
   const EnvironmentLimits limits;
   EnvironmentSample after;
-  EXPECT_EQ(Contamination({}, after, 2, 2, limits), std::nullopt);
+  EXPECT_EQ(Contamination({}, after, 2, 2, 0, limits), std::nullopt);
   after.steal = 0.051;
-  EXPECT_THAT(Contamination({}, after, 2, 2, limits).value_or(""),
+  EXPECT_THAT(Contamination({}, after, 2, 2, 0, limits).value_or(""),
               HasSubstr("5.1% of the CPU time (limit 5.0%)"));
   after = {};
   after.other_busy = 0.2;
-  EXPECT_THAT(Contamination({}, after, 2, 2, limits).value_or(""), HasSubstr("20% of the CPUs busy"));
+  EXPECT_THAT(Contamination({}, after, 2, 2, 0, limits).value_or(""), HasSubstr("20% of the CPUs busy"));
 }
 
 TEST(Contamination, PreemptionsCountPerThreadAndSecond) {
   const EnvironmentLimits limits;
   EnvironmentSample after;
   after.involuntary_switches = 1200;
-  EXPECT_EQ(Contamination({}, after, 2, 2, limits), std::nullopt);
+  EXPECT_EQ(Contamination({}, after, 2, 2, 0, limits), std::nullopt);
   after.involuntary_switches = 1201;
-  EXPECT_THAT(Contamination({}, after, 2, 2, limits).value_or(""), HasSubstr("preempted 1201 times"));
-  EXPECT_EQ(Contamination({}, after, 2, 4, limits), std::nullopt);
+  EXPECT_THAT(Contamination({}, after, 2, 2, 0, limits).value_or(""), HasSubstr("preempted 1201 times"));
+  EXPECT_EQ(Contamination({}, after, 2, 4, 0, limits), std::nullopt);
   // A short launch may always have a few.
   after.involuntary_switches = 50;
-  EXPECT_EQ(Contamination({}, after, 0.01, 1, limits), std::nullopt);
+  EXPECT_EQ(Contamination({}, after, 0.01, 1, 0, limits), std::nullopt);
+  // Many short epochs are many hand-overs between the pools of the launch itself.
+  after.involuntary_switches = 77;
+  EXPECT_NE(Contamination({}, after, 0.107, 2, 0, limits), std::nullopt);
+  EXPECT_EQ(Contamination({}, after, 0.107, 2, 96, limits), std::nullopt);
 }
 
 TEST(Contamination, ThrottlingCountsOnlyWhereItCanBeRead) {
   EnvironmentSample before, after;
   after.throttle_events = 3;
-  EXPECT_EQ(Contamination(before, after, 1, 1, {}), std::nullopt);
+  EXPECT_EQ(Contamination(before, after, 1, 1, 0, {}), std::nullopt);
   before.throttle_events = 1;
-  EXPECT_THAT(Contamination(before, after, 1, 1, {}).value_or(""), HasSubstr("throttled 2 times"));
+  EXPECT_THAT(Contamination(before, after, 1, 1, 0, {}).value_or(""), HasSubstr("throttled 2 times"));
 }
 
 class Fit : public testing::Test {
@@ -111,12 +115,12 @@ TEST(LimitsOn, AnUnfitMachineLeavesLaunchesAtItsLevelAndTakesOutWorseOnes) {
   EnvironmentSample after;
   after.other_busy = 0.6;
   after.involuntary_switches = 100000;
-  EXPECT_EQ(Contamination({}, after, 1, 1, limits), std::nullopt);
+  EXPECT_EQ(Contamination({}, after, 1, 1, 0, limits), std::nullopt);
   after.other_busy = 0.7;
-  EXPECT_THAT(Contamination({}, after, 1, 1, limits).value_or(""), HasSubstr("limit 65%"));
+  EXPECT_THAT(Contamination({}, after, 1, 1, 0, limits).value_or(""), HasSubstr("limit 65%"));
   after.other_busy = 0;
   after.steal = 0.06;
-  EXPECT_THAT(Contamination({}, after, 1, 1, limits).value_or(""), HasSubstr("hypervisor"));
+  EXPECT_THAT(Contamination({}, after, 1, 1, 0, limits).value_or(""), HasSubstr("hypervisor"));
 }
 
 }  // namespace

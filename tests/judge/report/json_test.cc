@@ -3,9 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 
+#include "judge/report/run_kinds.h"
 #include "judge/report/sample_run.h"
 
 namespace pagoda::judge {
@@ -19,6 +23,26 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 json Parsed(const SampleRun& run) { return json::parse(JsonReport(run.AsReplay(), {}, -1)); }
 
 json Ratio(double value, double low, double high) { return {{"value", value}, {"low", low}, {"high", high}}; }
+
+void CollectKeys(const json& value, std::set<std::string>& keys) {
+  if (!value.is_structured()) return;
+  for (const auto& item : value.items()) {
+    if (value.is_object()) keys.insert(item.key());
+    CollectKeys(item.value(), keys);
+  }
+}
+
+TEST(JsonReport, HasNoFieldThatItsPageDoesNotName) {
+  std::ifstream file(PAGODA_TEST_DOCS "/report-json.md");
+  const std::string page((std::istreambuf_iterator<char>(file)), {});
+  ASSERT_FALSE(page.empty());
+  std::set<std::string> keys;
+  for (const SampleRun& run : {HandMadeRun(), Interrupted(), GateFailed(), OneVariant()}) {
+    CollectKeys(Parsed(run), keys);
+  }
+  EXPECT_GT(keys.size(), 80u);
+  for (const std::string& key : keys) EXPECT_THAT(page, testing::HasSubstr("`" + key + "`"));
+}
 
 TEST(JsonReport, HasTheTopVerdict) {
   const json report = Parsed(HandMadeRun());

@@ -28,6 +28,7 @@ void AddCommands(CLI::App& app, CommandContext& context) {
   AddGate(app, context);
   AddBench(app, context);
   AddReport(app, context);
+  AddCompletion(app, context);
   AddLaunch(app, context);
 }
 

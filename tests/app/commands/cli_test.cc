@@ -370,17 +370,30 @@ TEST(Cli, AWrongPagodaThreadsIsNamed) {
   }
 }
 
+TEST(Cli, BashCompletesCommandsOptionsSuitesAndVariants) {
+  const auto completed = [](const std::string& words, int at) {
+    sys::ProcessSpec spec;
+    spec.argv = {"bash", "-c",
+                 "eval \"$(" PAGODA_TEST_PROGRAM " completion bash)\"; cd /; COMP_WORDS=(pagoda " + words +
+                     "); COMP_CWORD=" + std::to_string(at) + "; _pagoda; echo \"${COMPREPLY[*]}\""};
+    spec.timeout_s = 60;
+    return sys::RunProcess(spec).out;
+  };
+  EXPECT_EQ(completed("ben", 1), "bench\n");
+  EXPECT_EQ(completed("bench smo", 2), "smoke\n");
+  EXPECT_EQ(completed("bench smoke --dry", 3), "--dry-run\n");
+  EXPECT_EQ(completed("list ca", 2), "cases\n");
+  EXPECT_EQ(completed("list cases page", 3), "page-sizes\n");
+  EXPECT_EQ(completed("bench smoke --variants gat", 4), "gather\n");
+  EXPECT_EQ(completed("bench smoke --variants gather,paged_attention_unroll_", 4),
+            "gather,paged_attention_unroll_4dims\n");
+  EXPECT_EQ(completed("launch --a", 2), "\n") << "hidden";
+}
+
 TEST(Cli, EveryCommandHasHelpWithTwoExamples) {
-  const std::vector<std::vector<std::string>> commands = {{},
-                                                          {"machine"},
-                                                          {"list"},
-                                                          {"list", "variants"},
-                                                          {"list", "suites"},
-                                                          {"list", "cases"},
-                                                          {"attend"},
-                                                          {"gate"},
-                                                          {"bench"},
-                                                          {"report"}};
+  const std::vector<std::vector<std::string>> commands = {
+      {},         {"machine"}, {"list"},  {"list", "variants"}, {"list", "suites"}, {"list", "cases"},
+      {"attend"}, {"gate"},    {"bench"}, {"report"},           {"completion"}};
   for (std::vector<std::string> command : commands) {
     SCOPED_TRACE(command.empty() ? "pagoda" : command.back());
     command.emplace_back("--help");

@@ -1,0 +1,146 @@
+// `pagoda completion SHELL`: a completion script made from the commands and options that there are.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/commands/command.h"
+#include "engine/attention/variant.h"
+#include "judge/bench/suite.h"
+
+namespace pagoda::app {
+namespace {
+
+// A command with what may follow it.
+struct Words {
+  std::string command;  // "bench", "list cases"; empty: before any command
+  std::vector<std::string> commands, options;
+  bool takes_suite = false;
+};
+
+void Collect(const CLI::App& app, const std::string& name, std::vector<Words>& list) {
+  Words words{.command = name, .commands = {}, .options = {}};
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_positional()) words.takes_suite = words.takes_suite || option->get_name() == "SUITE";
+    for (const std::string& spelling : option->get_lnames()) words.options.push_back("--" + spelling);
+  }
+  std::vector<const CLI::App*> below;
+  for (const CLI::App* command : app.get_subcommands(std::function<bool(const CLI::App*)>())) {
+    if (command->get_group().empty()) continue;  // hidden
+    words.commands.push_back(command->get_name());
+    below.push_back(command);
+  }
+  list.push_back(words);
+  for (const CLI::App* command : below) {
+    Collect(*command, name.empty() ? command->get_name() : name + " " + command->get_name(), list);
+  }
+}
+
+std::vector<std::string> VariantNames() {
+  std::vector<std::string> names;
+  for (const SoftmaxVariant* variant : SoftmaxVariants()) names.emplace_back(variant->name);
+  return names;
+}
+
+// What may stand where a word is begun, besides a file.
+std::vector<std::string> All(const Words& words) {
+  std::vector<std::string> all = words.commands;
+  if (words.takes_suite) {
+    for (const std::string& suite : judge::SuiteNames()) all.push_back(suite);
+  }
+  all.insert(all.end(), words.options.begin(), words.options.end());
+  return all;
+}
+
+std::string ForBash(const std::vector<Words>& list) {
+  std::string text =
+      "# bash completion of pagoda; put into ~/.bashrc: eval \"$(pagoda completion bash)\"\n"
+      "_pagoda() {\n"
+      "  local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command= word words\n"
+      "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD - 1}\"; do\n"
+      "    case \"$command $word\" in\n";
+  for (const Words& words : list) {
+    if (words.command.empty()) continue;
+    const size_t last = words.command.rfind(' ');
+    const std::string above = last == std::string::npos ? "" : words.command.substr(0, last);
+    const std::string name = last == std::string::npos ? words.command : words.command.substr(last + 1);
+    text += fmt::format("      '{} {}') command='{}' ;;\n", above, name, words.command);
+  }
+  text +=
+      "    esac\n"
+      "  done\n"
+      "  case \"$command\" in\n";
+  for (const Words& words : list) {
+    text += fmt::format("    '{}') words='{}' ;;\n", words.command, fmt::join(All(words), " "));
+  }
+  text +=
+      "  esac\n"
+      "  local given=\n"
+      "  case \"$before\" in\n"
+      "    --variants | --variant | --baseline)  # a list, of which the last name is completed\n";
+  text += fmt::format("      words='{}' given=${{current%\"${{current##*,}}\"}} ;;\n",
+                      fmt::join(VariantNames(), " "));
+  text +=
+      "  esac\n"
+      "  COMPREPLY=($(compgen -P \"$given\" -W \"$words\" -- \"${current#\"$given\"}\") $(compgen -f -- "
+      "\"$current\"))\n"
+      "}\n"
+      "complete -o filenames -F _pagoda pagoda\n";
+  return text;
+}
+
+// zsh understands bash's completions, and the file completion that comes with them.
+std::string ForZsh(const std::vector<Words>& list) {
+  return "# zsh completion of pagoda; put into ~/.zshrc: eval \"$(pagoda completion zsh)\"\n"
+         "autoload -Uz compinit bashcompinit && compinit -C && bashcompinit\n" +
+         ForBash(list);
+}
+
+std::string ForFish(const std::vector<Words>& list) {
+  std::string text =
+      "# fish completion of pagoda; pagoda completion fish > ~/.config/fish/completions/pagoda.fish\n";
+  for (const Words& words : list) {
+    const std::string when = words.command.empty()
+                                 ? "__fish_use_subcommand"
+                                 : fmt::format("__fish_seen_subcommand_from {}",
+                                               words.command.substr(words.command.rfind(' ') + 1));
+    for (const std::string& option : words.options) {
+      text += fmt::format("complete -c pagoda -n '{}' -l {}", when, option.substr(2));
+      if (option == "--variants" || option == "--variant" || option == "--baseline") {
+        text += fmt::format(" -x -a '{}'", fmt::join(VariantNames(), " "));
+      }
+      text += '\n';
+    }
+    Words rest = words;
+    rest.options.clear();
+    const std::vector<std::string> all = All(rest);
+    if (!all.empty()) text += fmt::format("complete -c pagoda -n '{}' -a '{}'\n", when, fmt::join(all, " "));
+  }
+  return text;
+}
+
+}  // namespace
+
+void AddCompletion(CLI::App& app, CommandContext& context) {
+  const auto shell = std::make_shared<std::string>();
+  CLI::App* completion = app.add_subcommand("completion", "A completion script for a shell");
+  completion->add_option("SHELL", *shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""));
+  completion->footer(
+      "Examples:\n"
+      "  eval \"$(pagoda completion bash)\"\n"
+      "  pagoda completion fish > ~/.config/fish/completions/pagoda.fish");
+  completion->callback([shell, &app, &context] {
+    std::vector<Words> list;
+    Collect(app, "", list);
+    fmt::print("{}", *shell == "bash" ? ForBash(list) : *shell == "zsh" ? ForZsh(list) : ForFish(list));
+    context.exit_code = kDone;
+  });
+}
+
+}  // namespace pagoda::app

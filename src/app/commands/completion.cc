@@ -133,8 +133,9 @@ void AddCompletion(CLI::App& app, CommandContext& context) {
       ->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""));
   completion->footer(
       "Examples:\n"
-      "  eval \"$(pagoda completion bash)\"\n"
-      "  pagoda completion fish > ~/.config/fish/completions/pagoda.fish");
+      "  pagoda completion bash > /etc/bash_completion.d/pagoda\n"
+      "  pagoda completion fish > ~/.config/fish/completions/pagoda.fish\n"
+      "Exit codes: 0 done, 2 no such shell.");
   completion->callback([shell, &app, &context] {
     std::vector<Words> list;
     Collect(app, "", list);

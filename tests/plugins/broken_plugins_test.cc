@@ -26,7 +26,7 @@ const std::map<std::string, std::string> kFaults = {
     {"off_by_a_page", "elements are outside the tolerance"},
     {"past_the_end", "out-of-bounds write at the output: byte 0 past the end"},
     {"mutates", "an input was written to"},
-    {"crashes", "was killed by signal 11"},
+    {"crashes", "was killed by signal 6"},
     {"wrong_later", "call 10: 1 of 520 elements"},
     {"nan", "= NaN, expected"},
     {"fails", "run failed: no more memory"},

@@ -189,7 +189,7 @@ TEST(GateCommand, TakesPluginsAndSaysWhatIsWrongWithTheirNames) {
            {broken, broken + " has stale, "},
            {broken + ":rihgt", "did you mean \"right\"?"},
            {PAGODA_TEST_FOREIGN, "was built for version 2 of pagoda/plugin.h"},
-           {broken + ":crashes_when_asked", "was killed by signal 11"}}) {
+           {broken + ":crashes_when_asked", "was killed by signal 6"}}) {
     const sys::ProcessResult r = gate("gather," + variants);
     EXPECT_EQ(r.exit_code, 2) << variants;
     EXPECT_THAT(r.err, HasSubstr(says));

@@ -1,6 +1,6 @@
 // A plug-in for `pagoda bench`: one variant of softmax attention, as plain as it can be. Copy this file, make
 // it fast, and have it judged:
-//   g++ -O3 -march=native -shared -fPIC -I include examples/plugin.cc -o mine.so
+//   g++ -std=c++20 -O3 -march=native -shared -fPIC -I include examples/plugin.cc -o mine.so
 //   pagoda bench llm --variants spmd_paged_attention_highperf,./mine.so
 #include "pagoda/plugin.h"
 

@@ -3,13 +3,13 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "app/commands/command.h"
-#include "engine/attention/variant.h"
+#include "app/commands/usage.h"
+#include "app/subjects/softmax.h"
 #include "judge/bench/suite.h"
 
 namespace pagoda::app {
@@ -28,22 +28,12 @@ void Collect(const CLI::App& app, const std::string& name, std::vector<Words>& l
     if (option->get_positional()) words.takes_suite = words.takes_suite || option->get_name() == "SUITE";
     for (const std::string& spelling : option->get_lnames()) words.options.push_back("--" + spelling);
   }
-  std::vector<const CLI::App*> below;
-  for (const CLI::App* command : app.get_subcommands(std::function<bool(const CLI::App*)>())) {
-    if (command->get_group().empty()) continue;  // hidden
-    words.commands.push_back(command->get_name());
-    below.push_back(command);
-  }
+  const std::vector<const CLI::App*> below = ShownCommands(app);
+  for (const CLI::App* command : below) words.commands.push_back(command->get_name());
   list.push_back(words);
   for (const CLI::App* command : below) {
     Collect(*command, name.empty() ? command->get_name() : name + " " + command->get_name(), list);
   }
-}
-
-std::vector<std::string> VariantNames() {
-  std::vector<std::string> names;
-  for (const SoftmaxVariant* variant : SoftmaxVariants()) names.emplace_back(variant->name);
-  return names;
 }
 
 // What may stand where a word is begun, besides a file.
@@ -83,7 +73,7 @@ std::string ForBash(const std::vector<Words>& list) {
       "  case \"$before\" in\n"
       "    --variants | --variant | --baseline)  # a list, of which the last name is completed\n";
   text += fmt::format("      words='{}' given=${{current%\"${{current##*,}}\"}} ;;\n",
-                      fmt::join(VariantNames(), " "));
+                      fmt::join(SoftmaxSubject().Variants(), " "));
   text +=
       "  esac\n"
       "  COMPREPLY=($(compgen -P \"$given\" -W \"$words\" -- \"${current#\"$given\"}\") $(compgen -f -- "
@@ -111,7 +101,7 @@ std::string ForFish(const std::vector<Words>& list) {
     for (const std::string& option : words.options) {
       text += fmt::format("complete -c pagoda -n '{}' -l {}", when, option.substr(2));
       if (option == "--variants" || option == "--variant" || option == "--baseline") {
-        text += fmt::format(" -x -a '{}'", fmt::join(VariantNames(), " "));
+        text += fmt::format(" -x -a '{}'", fmt::join(SoftmaxSubject().Variants(), " "));
       }
       text += '\n';
     }

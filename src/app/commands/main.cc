@@ -8,7 +8,6 @@
 #include <exception>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include "app/commands/command.h"
@@ -72,11 +71,10 @@ int Main(int argc, const char* const* argv) {
   } catch (const Error& e) {
     PrintError(e.what());
     return ExitCodeOf(e.code());
-  } catch (const std::system_error& e) {  // of a print to a full disk or a closed pipe
-    PrintError(fmt::format("standard output can't be written: {}", e.code().message()));
-    return kIoOrInternal;
   } catch (const std::exception& e) {
-    PrintError(fmt::format("internal error: {}", e.what()));
+    const bool printing = std::ferror(stdout) != 0;
+    PrintError(
+        fmt::format("{}: {}", printing ? "standard output can't be written" : "internal error", e.what()));
     return kIoOrInternal;
   }
   return AfterFlush(context.exit_code);

@@ -12,9 +12,7 @@ namespace {
 
 std::vector<std::string> CommandNames(const CLI::App& app) {
   std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands(std::function<bool(const CLI::App*)>())) {
-    if (!command->get_group().empty()) names.push_back(command->get_name());  // no group: hidden
-  }
+  for (const CLI::App* command : ShownCommands(app)) names.push_back(command->get_name());
   return names;
 }
 
@@ -39,11 +37,17 @@ std::string FullName(const CLI::App& app) {
 
 }  // namespace
 
+std::vector<const CLI::App*> ShownCommands(const CLI::App& app) {
+  std::vector<const CLI::App*> commands = app.get_subcommands(std::function<bool(const CLI::App*)>());
+  std::erase_if(commands, [](const CLI::App* command) { return command->get_group().empty(); });
+  return commands;
+}
+
 int CommandContext::Threads() const { return threads > 0 ? threads : DefaultThreads(); }
 
 void AddGlobalOptions(CLI::App& app, CommandContext& context) {
   app.add_flag("-q,--quiet", context.quiet, "No progress, no warnings");
-  app.add_flag("-v,--verbose", context.verbose, "More detail");
+  app.add_flag("-v,--verbose", context.verbose, "More detail (gate: every row of a long table)");
   app.add_option("--threads", context.threads,
                  "Threads to compute with (default: PAGODA_THREADS, else all CPUs)")
       ->type_name("N")

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "app/commands/command.h"
 #include "pagoda/status.h"
@@ -11,6 +12,9 @@ namespace pagoda::app {
 
 // -q, -v and --threads, on the program and on each of its commands, so that they may stand anywhere.
 void AddGlobalOptions(CLI::App& app, CommandContext& context);
+
+// The subcommands that help and completion show.
+std::vector<const CLI::App*> ShownCommands(const CLI::App& app);
 
 // The sentence for a command line that CLI11 refused with `complaint`: unknown commands and options get
 // "did you mean", everything gets the --help to look at.

@@ -69,7 +69,7 @@ void CutBatches(RunSetup& setup, const Subject& subject, int launches, double bu
                                          whole[i].contexts.size(), setup.cases[i].contexts.size(),
                                          DurationText(budget_s)));
   }
-  DescribeCases(setup, subject);
+  if (!setup.left_out.empty()) DescribeCases(setup, subject);
 }
 
 }  // namespace pagoda::judge

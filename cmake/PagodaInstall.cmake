@@ -1,4 +1,4 @@
-# cmake --install: the program, the two links of the kernel library, the public headers and the CMake package.
+# cmake --install: the program, the three links of the kernel library, the public headers and the CMake package.
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/pagoda)
 
@@ -6,7 +6,7 @@ if(TARGET pagoda)
   install(TARGETS pagoda)
 endif()
 install(TARGETS pagoda_kernels EXPORT pagodaTargets)
-install(TARGETS pagoda_kernels_relink)
+install(TARGETS pagoda_kernels_relink pagoda_kernels_relink2)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/pagoda TYPE INCLUDE)
 
 install(EXPORT pagodaTargets NAMESPACE pagoda:: DESTINATION ${package_dir})

@@ -1,9 +1,11 @@
-# pagoda_kernel_library(parts...): two links of the objects of the given static libraries.
-#   pagoda_kernels         libpagoda_kernels.so, what is installed and what a bench loads
-#   pagoda_kernels_relink  libpagoda_kernels_relink.so, the null arm: the same objects in another order with
-#                          filler between them, so that code lies elsewhere as it does between two builds
+# pagoda_kernel_library(parts...): three links of the objects of the given static libraries.
+#   pagoda_kernels          libpagoda_kernels.so, what is installed and what a bench loads
+#   pagoda_kernels_relink   libpagoda_kernels_relink.so, the null arm: the same objects in another order with
+#                           filler between them, so that code lies elsewhere as it does between two builds
+#   pagoda_kernels_relink2  libpagoda_kernels_relink2.so, in a third order: for a self-test, a build that did
+#                           nothing, whose placement the null arm doesn't share
 # Parts without sources (interface libraries) have no objects and are left out.
-set(PAGODA_RELINK_SEED 1 CACHE STRING "Seed of the order of objects in libpagoda_kernels_relink.so")
+set(PAGODA_RELINK_SEED 1 CACHE STRING "Seed of the order of objects in libpagoda_kernels_relink.so; the next one's is that of relink2")
 
 function(pagoda_kernel_library)
   set(parts)
@@ -18,20 +20,23 @@ function(pagoda_kernel_library)
 
   add_library(pagoda_kernels SHARED ${objects})
 
-  set(dir ${CMAKE_CURRENT_BINARY_DIR}/relink)
-  file(GENERATE OUTPUT ${dir}/objects.txt CONTENT "$<JOIN:${objects},\n>\n")
-  add_custom_command(
-    OUTPUT ${dir}/order.rsp
-    COMMAND ${CMAKE_COMMAND} -D OBJECTS=${dir}/objects.txt -D ROOT=${CMAKE_BINARY_DIR} -D DIR=${dir}
-            -D SEED=${PAGODA_RELINK_SEED} -D COMPILER=${CMAKE_CXX_COMPILER} -P ${CMAKE_SOURCE_DIR}/cmake/relink.cmake
-    DEPENDS ${dir}/objects.txt ${CMAKE_SOURCE_DIR}/cmake/relink.cmake
-    COMMENT "Shuffling objects for the second link" VERBATIM)
-  add_library(pagoda_kernels_relink SHARED ${dir}/order.rsp)
-  target_link_options(pagoda_kernels_relink PRIVATE @${dir}/order.rsp)
-  set_target_properties(pagoda_kernels_relink PROPERTIES LINKER_LANGUAGE CXX LINK_DEPENDS
-                        "${dir}/order.rsp;${archives}")
+  set(seed ${PAGODA_RELINK_SEED})
+  foreach(library pagoda_kernels_relink pagoda_kernels_relink2)
+    set(dir ${CMAKE_CURRENT_BINARY_DIR}/${library})
+    file(GENERATE OUTPUT ${dir}/objects.txt CONTENT "$<JOIN:${objects},\n>\n")
+    add_custom_command(
+      OUTPUT ${dir}/order.rsp
+      COMMAND ${CMAKE_COMMAND} -D OBJECTS=${dir}/objects.txt -D ROOT=${CMAKE_BINARY_DIR} -D DIR=${dir} -D SEED=${seed}
+              -D COMPILER=${CMAKE_CXX_COMPILER} -P ${CMAKE_SOURCE_DIR}/cmake/relink.cmake
+      DEPENDS ${dir}/objects.txt ${CMAKE_SOURCE_DIR}/cmake/relink.cmake
+      COMMENT "Shuffling objects for ${library}" VERBATIM)
+    add_library(${library} SHARED ${dir}/order.rsp)
+    target_link_options(${library} PRIVATE @${dir}/order.rsp)
+    set_target_properties(${library} PROPERTIES LINKER_LANGUAGE CXX LINK_DEPENDS "${dir}/order.rsp;${archives}")
+    math(EXPR seed "${seed} + 1")
+  endforeach()
 
-  foreach(library pagoda_kernels pagoda_kernels_relink)
+  foreach(library pagoda_kernels pagoda_kernels_relink pagoda_kernels_relink2)
     # The archives add no object (all are there already), only what they link to themselves.
     target_link_libraries(${library} PRIVATE ${parts} $<BUILD_INTERFACE:pagoda_flags>)
     # A program that links the kernels statically may load both: each link must call its own functions.

@@ -8,12 +8,11 @@
 #include <vector>
 
 #include "app/subjects/gate.h"
-#include "faults/faulty_variants.h"
-#include "judge/bench/case_name.h"
+#include "app/subjects/planted_faults.h"
 #include "judge/bench/gate.h"
 #include "judge/bench/suite.h"
 
-namespace pagoda::faults {
+namespace pagoda::app {
 namespace {
 
 constexpr int kThreads = 2;
@@ -40,18 +39,9 @@ std::vector<SuiteCase> Cases() {
     cases.push_back({PAGODA_FAULTS_SUITE, spec});
   }
 #else
-  // What no suite has, so that every fault applies somewhere.
-  for (const char* name : {
-           "b2_h4_kv2_s130_bs16_hd64_bf16_q8_wl7",
-           "b1_h3_kv1_s77_bs8_hd40_f32_q5_noncausal_wl6_wr3",
-           "b2_h4_kv4_s40-9_bs16_hd64_f16_decode_wl12_cap20_alibi_sinks",
-           "b3_h6_kv2_s33_bs1_hd80_f16_decode_combined_padded_i64",
-       }) {
-    cases.push_back({"own", judge::ParseCaseName(name)});
+  for (const judge::CaseSpec& spec : PlantedFaultCases()) {
+    cases.push_back({spec.blocks.empty() ? "own" : "own_shared", spec});
   }
-  judge::CaseSpec shared = judge::ParseCaseName("b3_h4_kv2_s600-540-100_bs64_hd64_bf16_q5-1x2_wl90");
-  shared.blocks = {{0, 1}, {0, 2}, {0}};
-  cases.push_back({"own_shared", shared});
 #endif
   return cases;
 }
@@ -60,23 +50,23 @@ class EveryFault : public testing::TestWithParam<SuiteCase> {};
 
 TEST_P(EveryFault, IsCaught) {
   const judge::CaseSpec& spec = GetParam().spec;
-  app::Kernels kernels(*pagoda_kernel_library());
-  std::vector<std::unique_ptr<app::GateCase>> by_seed;
-  const auto with_seed = [&](size_t i) -> app::GateCase& {
+  Kernels kernels(*pagoda_kernel_library());
+  std::vector<std::unique_ptr<GateCase>> by_seed;
+  const auto with_seed = [&](size_t i) -> GateCase& {
     if (i == by_seed.size()) {
-      by_seed.push_back(std::make_unique<app::GateCase>(spec, judge::kGateSeeds[i], &kernels.Pool(kThreads)));
+      by_seed.push_back(std::make_unique<GateCase>(spec, judge::kGateSeeds[i], &kernels.Pool(kThreads)));
     }
     return *by_seed[i];
   };
   const judge::GateResult right =
-      app::RunGate(with_seed(0), kernels, *FindSoftmaxVariant("spmd_paged_attention"), kThreads);
+      RunGate(with_seed(0), kernels, *FindSoftmaxVariant("spmd_paged_attention"), kThreads);
   ASSERT_TRUE(right.passed) << right.fault;
-  for (const Fault fault : AllFaults()) {
+  for (const PlantedFault fault : PlantedFaults()) {
     if (!Applies(fault, spec)) continue;
-    const SoftmaxVariant& faulty = Faulty(fault);
+    const SoftmaxVariant& faulty = VariantWith(fault);
     std::string caught;
     for (size_t i = 0; i < judge::kGateSeeds.size() && caught.empty(); ++i) {
-      caught = app::RunGate(with_seed(i), kernels, faulty, kThreads).fault;
+      caught = RunGate(with_seed(i), kernels, faulty, kThreads).fault;
       if (!with_seed(i).Intact()) by_seed.resize(i);
     }
     EXPECT_FALSE(caught.empty()) << NameOf(fault) << " passed the gate on " << spec.name;
@@ -88,4 +78,4 @@ INSTANTIATE_TEST_SUITE_P(All, EveryFault, testing::ValuesIn(Cases()),
                          [](const auto& info) { return TestName(info.param.suite, info.param.spec); });
 
 }  // namespace
-}  // namespace pagoda::faults
+}  // namespace pagoda::app

@@ -5,25 +5,21 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
-#include <csignal>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <thread>
 
 #include "app/commands/command.h"
 #include "app/commands/console.h"
 #include "app/commands/launch.h"
+#include "app/commands/measuring.h"
 #include "app/commands/report.h"
 #include "app/commands/suite_source.h"
 #include "app/subjects/kernel_library.h"
 #include "app/subjects/outside.h"
 #include "app/subjects/softmax.h"
 #include "base/suggest.h"
-#include "base/sys/clock.h"
-#include "base/sys/environment.h"
 #include "base/sys/machine_lock.h"
 #include "base/sys/process.h"
 #include "engine/simd/ceilings.h"
@@ -43,9 +39,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double kFitSpan = 1;   // seconds that one look at the machine takes
-constexpr double kFitWait = 60;  // seconds that an unfit machine is waited for
-
 struct BenchOptions {
   std::string suite, trace, out, budget, delta = "1%", lock = "wait";
   std::string baseline_lib;
@@ -55,20 +48,6 @@ struct BenchOptions {
   uint64_t seed = 2026;
   bool resume = false, dry_run = false, strict = false, json = false;
 };
-
-volatile std::sig_atomic_t stop_asked = 0;
-
-void AskToStop(int) { stop_asked = 1; }
-bool Stopped() { return stop_asked != 0; }
-double NowSeconds() { return static_cast<double>(sys::NowNs()) * 1e-9; }
-
-// Sleeps in small steps; false when the user asked to stop meanwhile.
-bool SleepFor(double seconds) {
-  constexpr std::chrono::milliseconds kStep(50);
-  const double end_s = NowSeconds() + seconds;
-  while (!Stopped() && NowSeconds() < end_s) std::this_thread::sleep_for(kStep);
-  return !Stopped();
-}
 
 // What the run would cost on a nominal machine, cut to the budget as the run would be.
 void PrintDryRun(const judge::RunSetup& setup, const BenchOptions& options, double budget_s) {
@@ -119,20 +98,6 @@ void PrintDryRun(const judge::RunSetup& setup, const BenchOptions& options, doub
   for (const judge::Unsupported& u : setup.unsupported) {
     fmt::print("not run: {} {}: {}\n", u.case_name, u.variant, u.reason);
   }
-}
-
-// Takes the lock, or says who holds it. False: refused, or the user stopped the wait.
-bool TakeLock(sys::MachineLock& lock, const BenchOptions& options) {
-  const std::string purpose = "bench " + options.suite;
-  if (lock.TryLock(purpose)) return true;
-  if (options.lock == "refuse") {
-    PrintError(fmt::format("{} measures on this machine; without --lock refuse this would wait for it",
-                           lock.Holder()));
-    return false;
-  }
-  PrintWarning(fmt::format("waiting for {}, which measures on this machine", lock.Holder()));
-  constexpr double kForEver = 1e9;
-  return lock.LockWithin(kForEver, purpose, Stopped);
 }
 
 // --budget, else the suite's own, which gives way to --launches.
@@ -196,10 +161,10 @@ class Bench {
     session_.resume = options_.resume;
     RequireFitDirectory(manifest);
     for (const std::string& cut : setup_.left_out) Warn(cut);
-    std::signal(SIGINT, AskToStop);
-    std::signal(SIGTERM, AskToStop);
+    CatchStops();
     sys::MachineLock lock;
-    if (!TakeLock(lock, options_) || !MeasureMachine(manifest)) return CodeOfNoRun();
+    if (!TakeLock(lock, "bench " + options_.suite, options_.lock) || !MeasureMachine(manifest))
+      return CodeOfNoRun();
     judge::SessionResult result;
     try {
       result = Measure(std::move(manifest));
@@ -285,13 +250,6 @@ class Bench {
     judge::SessionResult result = judge::RunSession(setup_, std::move(manifest), session_, hooks);
     progress_.reset();
     return result;
-  }
-
-  static judge::Fitness WaitForFitness(double wait_s, const judge::EnvironmentLimits& limits,
-                                       const std::function<void(const std::string&)>& on_wait) {
-    sys::EnvironmentMeter meter;
-    return judge::WaitUntilFit([&] { return judge::SampleOf(meter.Read()); }, SleepFor, kFitSpan, wait_s,
-                               limits, on_wait);
   }
 
   // The launches of a run wait no longer together than its start may.
@@ -443,12 +401,7 @@ void AddBench(CLI::App& app, CommandContext& context) {
       ->type_name("TIME");
   bench->add_option("--delta", options->delta, "Smallest difference that matters (default: 1%)")
       ->type_name("SHARE");
-  bench->add_option("--seed", options->seed, "Of inputs and of every random order (default: 2026)")
-      ->type_name("N")
-      ->check([](const std::string& text) {
-        const bool digits = text.find_first_not_of("0123456789") == std::string::npos;
-        return digits ? "" : text + " is not a whole number from 0 on";
-      });
+  AddSeedOption(*bench, options->seed, "Of inputs and of every random order (default: 2026)");
   bench->add_option("--out", options->out, "Directory for records and reports (default: runs/DATE-SUITE)")
       ->type_name("DIR");
   bench->add_flag("--resume", options->resume, "Go on with the interrupted run in --out DIR");
@@ -457,9 +410,7 @@ void AddBench(CLI::App& app, CommandContext& context) {
       ->delimiter(',')
       ->type_name("loss,inconclusive");
   bench->add_flag("--strict", options->strict, "Refuse to run on a machine that stays busy for 60 s");
-  bench->add_option("--lock", options->lock, "When another bench runs here: wait (default) or refuse")
-      ->check(CLI::IsMember({"wait", "refuse"}).description(""))
-      ->type_name("HOW");
+  AddLockOption(*bench, options->lock);
   bench->add_flag("--json", options->json, "The report as one JSON object");
   bench->footer(
       "Examples:\n"

@@ -45,6 +45,7 @@ void AddGate(CLI::App& app, CommandContext& context);
 void AddBench(CLI::App& app, CommandContext& context);
 void AddLaunch(CLI::App& app, CommandContext& context);  // hidden: one launch of bench in a fresh process
 void AddReport(CLI::App& app, CommandContext& context);
+void AddSelftest(CLI::App& app, CommandContext& context);
 void AddCompletion(CLI::App& app, CommandContext& context);
 
 }  // namespace pagoda::app

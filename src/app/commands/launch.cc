@@ -15,6 +15,7 @@
 #include <variant>
 
 #include "app/commands/command.h"
+#include "app/subjects/selftest.h"
 #include "app/subjects/softmax.h"
 #include "base/sys/clock.h"
 #include "base/sys/environment.h"
@@ -41,11 +42,10 @@ void Answer() {
   std::fflush(out);
 }
 
-void Serve(const std::string& mark_path) {
+void Serve(judge::Subject& subject, const std::string& mark_path) {
   std::FILE* const out = sys::TakeStandardOutput();
   const judge::ChildPlan plan = ReadPlan();
   judge::MarkFile mark(mark_path);
-  SoftmaxSubject subject;
   sys::EnvironmentMeter meter;
   judge::ServePlan(plan, {.subject = subject,
                           .now_ns = sys::NowNs,
@@ -65,16 +65,34 @@ std::vector<std::string> AskCommand() { return {sys::OwnProgram(), "launch", "--
 
 std::vector<std::string> LaunchCommand() { return {sys::OwnProgram(), "launch", "--mark"}; }
 
+std::vector<std::string> SelftestLaunchCommand(const std::string& variant) {
+  return {sys::OwnProgram(), "launch", "--selftest", variant, "--mark"};
+}
+
 void AddLaunch(CLI::App& app, CommandContext& context) {
-  const auto mark = std::make_shared<std::string>();
-  const auto ask = std::make_shared<bool>(false);
+  struct Options {
+    std::string mark, selftest;
+    bool ask = false;
+  };
+  const auto options = std::make_shared<Options>();
   CLI::App* launch = app.add_subcommand("launch", "One launch of a bench in a fresh process");
   launch->group("");
-  launch->add_option("--mark", *mark, "File that holds the name of the variant that runs");
-  launch->add_flag("--ask", *ask, "Only say whether a variant computes a case");
-  launch->require_option(1);
-  launch->callback([mark, ask, &context] {
-    *ask ? Answer() : Serve(*mark);
+  CLI::Option* mark =
+      launch->add_option("--mark", options->mark, "File that holds the name of the variant that runs");
+  launch->add_option("--selftest", options->selftest, "Time the self-test's arms beside this variant")
+      ->needs(mark);
+  launch->add_flag("--ask", options->ask, "Only say whether a variant computes a case")->excludes(mark);
+  launch->require_option(1, 2);
+  launch->callback([options, &context] {
+    if (options->ask) {
+      Answer();
+    } else if (!options->selftest.empty()) {
+      SelftestSubject subject(options->selftest);
+      Serve(subject, options->mark);
+    } else {
+      SoftmaxSubject subject;
+      Serve(subject, options->mark);
+    }
     context.exit_code = kDone;
   });
 }

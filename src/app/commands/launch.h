@@ -8,6 +8,8 @@ namespace pagoda::app {
 
 // The command line that runs this program as such a process; the path of a mark file goes behind it.
 std::vector<std::string> LaunchCommand();
+// The same on the planted arms of the self-test beside `variant`.
+std::vector<std::string> SelftestLaunchCommand(const std::string& variant);
 // The one that answers on standard output whether the variant of a gate plan's only run computes its case:
 // {"why_not": null} or the reason.
 std::vector<std::string> AskCommand();

@@ -27,6 +27,7 @@ void AddCommands(CLI::App& app, CommandContext& context) {
   AddGate(app, context);
   AddBench(app, context);
   AddReport(app, context);
+  AddSelftest(app, context);
   AddCompletion(app, context);
   AddLaunch(app, context);
 }

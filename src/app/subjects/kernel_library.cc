@@ -15,8 +15,8 @@
 namespace pagoda::app {
 namespace {
 
-constexpr std::array<std::string_view, 2> kFileNames = {"libpagoda_kernels.so",
-                                                        "libpagoda_kernels_relink.so"};
+constexpr std::array<std::string_view, 3> kFileNames = {"libpagoda_kernels.so", "libpagoda_kernels_relink.so",
+                                                        "libpagoda_kernels_relink2.so"};
 
 std::vector<std::filesystem::path> FoldersToLookIn() {
   if (const char* folder = std::getenv("PAGODA_KERNELS"); folder != nullptr && *folder != '\0')

@@ -1,4 +1,4 @@
-// The kernel library, loaded from one of its two links.
+// The kernel library, loaded from one of its links.
 #pragma once
 
 #include <filesystem>
@@ -15,8 +15,9 @@ namespace pagoda::app {
 // its threads and plans may outlive any owner.
 class Kernels {
  public:
-  // libpagoda_kernels.so (link 0) or libpagoda_kernels_relink.so (link 1), in PAGODA_KERNELS (a folder) if
-  // set, else beside the program and in ../lib from there. Throws Error naming what was looked for and where.
+  // libpagoda_kernels.so (link 0), libpagoda_kernels_relink.so (link 1) or libpagoda_kernels_relink2.so
+  // (link 2), in PAGODA_KERNELS (a folder) if set, else beside the program and in ../lib from there. Throws
+  // Error naming what was looked for and where.
   static std::shared_ptr<Kernels> Load(int link);
   // Any build of Pagoda's kernels, or a plug-in (pagoda/plugin.h). Throws Error (the path as its field).
   static std::shared_ptr<Kernels> LoadFile(const std::filesystem::path& path);

@@ -117,13 +117,24 @@ SoftmaxSubject::Place SoftmaxSubject::Find(std::string_view variant, int link) c
 
 judge::GateResult SoftmaxSubject::Gate(const judge::CaseSpec& spec, std::string_view variant, uint64_t seed,
                                        int threads) {
-  const auto& [kernels, chosen] = Find(variant, 0);
+  return Gate(spec, variant, 0, seed, threads);
+}
+
+judge::GateResult SoftmaxSubject::Gate(const judge::CaseSpec& spec, std::string_view variant, int link,
+                                       uint64_t seed, int threads) {
+  const auto& [kernels, chosen] = Find(variant, link);
+  judge::GateResult result = Gate(spec, kernels, chosen, seed, threads);
+  result.variant = variant;  // as it was asked for, not as its library calls it
+  return result;
+}
+
+judge::GateResult SoftmaxSubject::Gate(const judge::CaseSpec& spec, Kernels& kernels,
+                                       const SoftmaxVariant& variant, uint64_t seed, int threads) {
   if (last_ == nullptr || !SameProblem(last_->spec(), spec) || last_->seed() != seed) {
     last_.reset();  // before the next is made: one may hold gigabytes
     last_ = std::make_unique<GateCase>(spec, seed, &kernels.Pool(threads));
   }
-  judge::GateResult result = RunGate(*last_, kernels, chosen, threads);
-  result.variant = variant;  // as it was asked for, not as its library calls it
+  const judge::GateResult result = RunGate(*last_, kernels, variant, threads);
   if (!result.passed && !last_->Intact()) last_.reset();
   return result;
 }

@@ -39,6 +39,11 @@ class SoftmaxSubject : public judge::Subject {
   judge::CaseFacts Facts(const judge::CaseSpec& spec) const override;
   judge::GateResult Gate(const judge::CaseSpec& spec, std::string_view variant, uint64_t seed,
                          int threads) override;
+  // The same of a link of the variant's library, and of a variant that has no name here.
+  judge::GateResult Gate(const judge::CaseSpec& spec, std::string_view variant, int link, uint64_t seed,
+                         int threads);
+  judge::GateResult Gate(const judge::CaseSpec& spec, Kernels& kernels, const SoftmaxVariant& variant,
+                         uint64_t seed, int threads);
   std::vector<std::unique_ptr<judge::Arm>> Prepare(const judge::CaseSpec& spec,
                                                    const judge::PrepareOptions& options) override;
 

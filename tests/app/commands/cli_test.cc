@@ -59,6 +59,11 @@ TEST(Cli, WrongUsageIsCode2WithTheMend) {
       {{"gate", "smoke", "--variants", "gather,highperf"}, "--variants \"highperf\" is none of gather, "},
       {{"gate", Case("batch_of_none_no_pages")}, "q_indptr holds no query row"},
       {{"bench", "no-such.safetensors"}, "no-such.safetensors"},
+      {{"selftest", "--variant", "gathr"}, R"("gathr" does not exist; did you mean "gather"?)"},
+      {{"selftest", "--cases", "b1_h4"}, "b1_h4"},
+      {{"selftest", "--runs", "0"}, "--runs"},
+      {{"selftest", "--resume"}, "--resume needs --out DIR"},
+      {{"selftest", "--seed", "-1"}, "-1 is not a whole number from 0 on"},
   };
   for (const WrongUsage& wrong : wrongs) {
     const sys::ProcessResult r = Pagoda(wrong.arguments);

@@ -1,4 +1,4 @@
-#include "faults/faulty_variants.h"
+#include "app/subjects/planted_faults.h"
 
 #include <algorithm>
 #include <array>
@@ -8,28 +8,29 @@
 #include <vector>
 
 #include "app/subjects/elements.h"
+#include "judge/bench/case_name.h"
 
-namespace pagoda::faults {
+namespace pagoda::app {
 namespace {
 
 constexpr std::array kFaults = {
-    std::pair{Fault::kStaleOutput, "StaleOutput"},
-    std::pair{Fault::kReplayedOutput, "ReplayedOutput"},
-    std::pair{Fault::kZeros, "Zeros"},
-    std::pair{Fault::kOneNaN, "OneNaN"},
-    std::pair{Fault::kOneWrongElement, "OneWrongElement"},
-    std::pair{Fault::kWindowWider, "WindowWider"},
-    std::pair{Fault::kWindowNarrower, "WindowNarrower"},
-    std::pair{Fault::kCausalOffByOne, "CausalOffByOne"},
-    std::pair{Fault::kNoTailMask, "NoTailMask"},
-    std::pair{Fault::kWritesPastOutput, "WritesPastOutput"},
-    std::pair{Fault::kWritesBeforeOutput, "WritesBeforeOutput"},
-    std::pair{Fault::kWritesPastWorkspace, "WritesPastWorkspace"},
-    std::pair{Fault::kMutatedInput, "MutatedInput"},
-    std::pair{Fault::kWrongAfterTenCalls, "WrongAfterTenCalls"},
-    std::pair{Fault::kLastKeyDropped, "LastKeyDropped"},
-    std::pair{Fault::kMiddlePageDropped, "MiddlePageDropped"},
-    std::pair{Fault::kPageSwapped, "PageSwapped"},
+    std::pair{PlantedFault::kStaleOutput, "stale_output"},
+    std::pair{PlantedFault::kReplayedOutput, "replayed_output"},
+    std::pair{PlantedFault::kZeros, "zeros"},
+    std::pair{PlantedFault::kOneNaN, "one_nan"},
+    std::pair{PlantedFault::kOneWrongElement, "one_wrong_element"},
+    std::pair{PlantedFault::kWindowWider, "window_wider"},
+    std::pair{PlantedFault::kWindowNarrower, "window_narrower"},
+    std::pair{PlantedFault::kCausalOffByOne, "causal_off_by_one"},
+    std::pair{PlantedFault::kNoTailMask, "no_tail_mask"},
+    std::pair{PlantedFault::kWritesPastOutput, "writes_past_output"},
+    std::pair{PlantedFault::kWritesBeforeOutput, "writes_before_output"},
+    std::pair{PlantedFault::kWritesPastWorkspace, "writes_past_workspace"},
+    std::pair{PlantedFault::kMutatedInput, "mutated_input"},
+    std::pair{PlantedFault::kWrongAfterTenCalls, "wrong_after_ten_calls"},
+    std::pair{PlantedFault::kLastKeyDropped, "last_key_dropped"},
+    std::pair{PlantedFault::kMiddlePageDropped, "middle_page_dropped"},
+    std::pair{PlantedFault::kPageSwapped, "page_swapped"},
 };
 
 int calls = 0;
@@ -88,28 +89,28 @@ void SwapPage(NormalBatch& batch) {
   batch.page_ids[at] = nth + 1 < PagesOf(batch, b) ? batch.page_ids[at + 1] : UnownedPage(batch);
 }
 
-void ChangeBatch(Fault fault, NormalBatch& batch) {
+void ChangeBatch(PlantedFault fault, NormalBatch& batch) {
   switch (fault) {
-    case Fault::kWindowWider:
+    case PlantedFault::kWindowWider:
       ++batch.window_left;
       break;
-    case Fault::kWindowNarrower:
+    case PlantedFault::kWindowNarrower:
       --batch.window_left;
       break;
-    case Fault::kCausalOffByOne:
+    case PlantedFault::kCausalOffByOne:
       batch.causal = false;
       batch.window_right = 1;
       break;
-    case Fault::kNoTailMask:
+    case PlantedFault::kNoTailMask:
       for (int64_t b = 0; b < batch.batch; ++b) batch.kv_len[b] = PagesOf(batch, b) * batch.kv.page_size;
       break;
-    case Fault::kLastKeyDropped:
+    case PlantedFault::kLastKeyDropped:
       DropLastKey(batch);
       break;
-    case Fault::kMiddlePageDropped:
+    case PlantedFault::kMiddlePageDropped:
       DropMiddlePage(batch);
       break;
-    case Fault::kPageSwapped:
+    case PlantedFault::kPageSwapped:
       SwapPage(batch);
       break;
     default:
@@ -121,7 +122,7 @@ size_t OutBytes(const SoftmaxCall& call) { return call.out.elements() * SizeOf(c
 std::byte* OutData(const SoftmaxCall& call) { return static_cast<std::byte*>(call.out.data); }
 
 void Scale(const TensorView& t, int64_t element, double factor) {
-  app::WriteElement(t.data, t.dtype, element, factor * app::ReadElement(t.data, t.dtype, element));
+  WriteElement(t.data, t.dtype, element, factor * ReadElement(t.data, t.dtype, element));
 }
 
 // The largest element of the last row, so that a twentieth of it isn't nothing.
@@ -129,8 +130,7 @@ int64_t LargestInLastRow(const TensorView& out) {
   const int64_t row = out.shape[1] * out.shape[2];
   int64_t largest = out.elements() - row;
   for (int64_t i = largest; i < out.elements(); ++i) {
-    if (std::abs(app::ReadElement(out.data, out.dtype, i)) >
-        std::abs(app::ReadElement(out.data, out.dtype, largest))) {
+    if (std::abs(ReadElement(out.data, out.dtype, i)) > std::abs(ReadElement(out.data, out.dtype, largest))) {
       largest = i;
     }
   }
@@ -139,38 +139,38 @@ int64_t LargestInLastRow(const TensorView& out) {
 
 // A fixed value into a page that the batch does not own, so that writing it again doesn't undo it.
 void WriteToUnownedPage(const NormalBatch& batch, const SoftmaxCall& call) {
-  app::WriteElement(call.kv.k, call.kv.dtype, UnownedPage(batch) * call.kv.k_page_stride, 1.0);
+  WriteElement(call.kv.k, call.kv.dtype, UnownedPage(batch) * call.kv.k_page_stride, 1.0);
 }
 
-void ChangeOutput(Fault fault, const SoftmaxCall& call, std::span<std::byte> workspace,
+void ChangeOutput(PlantedFault fault, const SoftmaxCall& call, std::span<std::byte> workspace,
                   const NormalBatch& batch) {
   switch (fault) {
-    case Fault::kReplayedOutput:
+    case PlantedFault::kReplayedOutput:
       if (recorded.empty()) recorded.assign(OutData(call), OutData(call) + OutBytes(call));
       std::memcpy(OutData(call), recorded.data(), std::min(recorded.size(), OutBytes(call)));
       break;
-    case Fault::kZeros:
+    case PlantedFault::kZeros:
       std::memset(OutData(call), 0, OutBytes(call));
       break;
-    case Fault::kOneNaN:
-      app::FillNaN(call.out.data, call.out.dtype, 0, 1);
+    case PlantedFault::kOneNaN:
+      FillNaN(call.out.data, call.out.dtype, 0, 1);
       break;
-    case Fault::kOneWrongElement:
+    case PlantedFault::kOneWrongElement:
       Scale(call.out, LargestInLastRow(call.out), 1.05);
       break;
-    case Fault::kWritesPastOutput:
-      app::WriteElement(call.out.data, call.out.dtype, call.out.elements(), 0);
+    case PlantedFault::kWritesPastOutput:
+      WriteElement(call.out.data, call.out.dtype, call.out.elements(), 0);
       break;
-    case Fault::kWritesBeforeOutput:
-      app::WriteElement(call.out.data, call.out.dtype, -1, 0);
+    case PlantedFault::kWritesBeforeOutput:
+      WriteElement(call.out.data, call.out.dtype, -1, 0);
       break;
-    case Fault::kWritesPastWorkspace:
+    case PlantedFault::kWritesPastWorkspace:
       workspace.data()[workspace.size()] = std::byte{0};
       break;
-    case Fault::kMutatedInput:
+    case PlantedFault::kMutatedInput:
       WriteToUnownedPage(batch, call);
       break;
-    case Fault::kWrongAfterTenCalls:
+    case PlantedFault::kWrongAfterTenCalls:
       if (calls > 10) Scale(call.out, LargestInLastRow(call.out), 1.05);
       break;
     default:
@@ -178,7 +178,7 @@ void ChangeOutput(Fault fault, const SoftmaxCall& call, std::span<std::byte> wor
   }
 }
 
-template <Fault kFault>
+template <PlantedFault kFault>
 std::unique_ptr<SoftmaxPlanImpl> Plan(const NormalBatch& batch, int threads) {
   NormalBatch changed = batch;
   ChangeBatch(kFault, changed);
@@ -191,21 +191,21 @@ std::unique_ptr<SoftmaxPlanImpl> Plan(const NormalBatch& batch, int threads) {
   return plan;
 }
 
-template <Fault kFault>
+template <PlantedFault kFault>
 void Run(const SoftmaxPlanImpl& plan, const SoftmaxCall& call, std::span<std::byte> workspace,
          ThreadPool& pool) {
   ++calls;
-  if (kFault == Fault::kStaleOutput && calls > 1) return;
+  if (kFault == PlantedFault::kStaleOutput && calls > 1) return;
   const SoftmaxPlanImpl& inner = *static_cast<const FaultyPlan&>(plan).inner;
   Right().run(inner, call, workspace, pool);
   ChangeOutput(kFault, call, workspace, inner.batch);
 }
 
-template <Fault kFault>
+template <PlantedFault kFault>
 const SoftmaxVariant& Make() {
   static const SoftmaxVariant variant = [] {
     SoftmaxVariant v = Right();
-    v.name = "faulty";
+    v.name = "planted";
     v.plan = Plan<kFault>;
     v.run = Run<kFault>;
     return v;
@@ -214,7 +214,7 @@ const SoftmaxVariant& Make() {
 }
 
 template <size_t... kIndex>
-const SoftmaxVariant& Pick(Fault fault, std::index_sequence<kIndex...>) {
+const SoftmaxVariant& Pick(PlantedFault fault, std::index_sequence<kIndex...>) {
   const SoftmaxVariant* found = nullptr;
   ((kFaults[kIndex].first == fault ? void(found = &Make<kFaults[kIndex].first>()) : void()), ...);
   return *found;
@@ -222,9 +222,9 @@ const SoftmaxVariant& Pick(Fault fault, std::index_sequence<kIndex...>) {
 
 }  // namespace
 
-std::span<const Fault> AllFaults() {
+std::span<const PlantedFault> PlantedFaults() {
   static const auto all = [] {
-    std::array<Fault, kFaults.size()> faults{};
+    std::array<PlantedFault, kFaults.size()> faults{};
     std::transform(kFaults.begin(), kFaults.end(), faults.begin(),
                    [](const auto& entry) { return entry.first; });
     return faults;
@@ -232,12 +232,12 @@ std::span<const Fault> AllFaults() {
   return all;
 }
 
-std::string NameOf(Fault fault) {
+std::string NameOf(PlantedFault fault) {
   return std::find_if(kFaults.begin(), kFaults.end(), [&](const auto& entry) { return entry.first == fault; })
       ->second;
 }
 
-bool Applies(Fault fault, const judge::CaseSpec& spec) {
+bool Applies(PlantedFault fault, const judge::CaseSpec& spec) {
   const auto any = [&](auto predicate) {
     for (size_t b = 0; b < spec.contexts.size(); ++b) {
       if (predicate(spec.contexts[b], spec.queries[b])) return true;
@@ -245,31 +245,43 @@ bool Applies(Fault fault, const judge::CaseSpec& spec) {
     return false;
   };
   switch (fault) {
-    case Fault::kWindowWider:
+    case PlantedFault::kWindowWider:
       // A row with a key beyond its window.
       return spec.window_left >= 0 && any([&](int64_t keys, int64_t) { return keys > spec.window_left + 1; });
-    case Fault::kWindowNarrower:
+    case PlantedFault::kWindowNarrower:
       // With 0 it would become -1, which is no window.
       return spec.window_left >= 1 && any([&](int64_t keys, int64_t) { return keys > spec.window_left; });
-    case Fault::kCausalOffByOne:
+    case PlantedFault::kCausalOffByOne:
       return spec.causal && any([](int64_t, int64_t rows) { return rows > 1; });
-    case Fault::kNoTailMask:
+    case PlantedFault::kNoTailMask:
       return any([&](int64_t keys, int64_t) { return keys % spec.page_size != 0; });
-    case Fault::kMiddlePageDropped:
+    case PlantedFault::kMiddlePageDropped:
       return any([&](int64_t keys, int64_t rows) { return keys - spec.page_size >= rows; });
     default:
       return true;
   }
 }
 
-const SoftmaxVariant& Faulty(Fault fault) {
-  Reset();
+std::vector<judge::CaseSpec> PlantedFaultCases() {
+  std::vector<judge::CaseSpec> cases;
+  for (const char* name : {
+           "b2_h4_kv2_s130_bs16_hd64_bf16_q8_wl7",
+           "b1_h3_kv1_s77_bs8_hd40_f32_q5_noncausal_wl6_wr3",
+           "b2_h4_kv4_s40-9_bs16_hd64_f16_decode_wl12_cap20_alibi_sinks",
+           "b3_h6_kv2_s33_bs1_hd80_f16_decode_combined_padded_i64",
+       }) {
+    cases.push_back(judge::ParseCaseName(name));
+  }
+  judge::CaseSpec shared = judge::ParseCaseName("b3_h4_kv2_s600-540-100_bs64_hd64_bf16_q5-1x2_wl90");
+  shared.blocks = {{0, 1}, {0, 2}, {0}};
+  cases.push_back(shared);
+  return cases;
+}
+
+const SoftmaxVariant& VariantWith(PlantedFault fault) {
+  calls = 0;
+  recorded.clear();
   return Pick(fault, std::make_index_sequence<kFaults.size()>());
 }
 
-void Reset() {
-  calls = 0;
-  recorded.clear();
-}
-
-}  // namespace pagoda::faults
+}  // namespace pagoda::app

@@ -1,17 +1,18 @@
-// A right variant with one thing wrong: what the gate has to catch.
+// A right variant with one thing wrong: what the gate has to catch, and what proves that it can.
 #pragma once
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "engine/attention/variant.h"
 #include "judge/bench/suite.h"
 
-namespace pagoda::faults {
+namespace pagoda::app {
 
-enum class Fault {
+enum class PlantedFault : unsigned char {
   kStaleOutput,     // after the first call leaves the output as it was
-  kReplayedOutput,  // repeats what the first call after Reset computed, whatever the inputs
+  kReplayedOutput,  // repeats what the first call computed, whatever the inputs
   kZeros,
   kOneNaN,           // in the first row
   kOneWrongElement,  // in the last row, off by a twentieth
@@ -29,15 +30,16 @@ enum class Fault {
   kPageSwapped,  // one page of one sequence read where another should be
 };
 
-std::span<const Fault> AllFaults();
-std::string NameOf(Fault fault);
+std::span<const PlantedFault> PlantedFaults();
+std::string NameOf(PlantedFault fault);  // "stale_output"
 
 // Nothing to find where the fault changes nothing: no window, full last pages, one page.
-bool Applies(Fault fault, const judge::CaseSpec& spec);
+bool Applies(PlantedFault fault, const judge::CaseSpec& spec);
 
-// The variant; its state starts anew.
-const SoftmaxVariant& Faulty(Fault fault);
-// Forgets recorded outputs and call counts of all faulty variants.
-void Reset();
+// Small cases; every fault applies to one of them at least.
+std::vector<judge::CaseSpec> PlantedFaultCases();
 
-}  // namespace pagoda::faults
+// The variant. What it keeps from call to call, for all faults together, starts anew.
+const SoftmaxVariant& VariantWith(PlantedFault fault);
+
+}  // namespace pagoda::app

@@ -16,6 +16,7 @@
 #include "base/listed.h"
 #include "judge/bench/setup.h"
 #include "judge/bench/suite.h"
+#include "judge/bench/sweeps.h"
 #include "judge/report/numbers.h"
 #include "judge/report/text.h"
 
@@ -66,10 +67,33 @@ void ListSuites(bool as_json) {
   }
 }
 
+json SweepsJson(const std::vector<judge::Sweep>& sweeps) {
+  json list = json::array();
+  for (const judge::Sweep& sweep : sweeps) {
+    json points = json::array();
+    for (const judge::SweepPoint& x : sweep.points)
+      points.push_back({{"case", x.case_name}, {"value", x.value}});
+    list.push_back({{"sweep", sweep.name}, {"axis", sweep.axis}, {"points", points}});
+  }
+  return list;
+}
+
+judge::Table SweepTable(const std::vector<judge::Sweep>& sweeps) {
+  judge::Table table{{{"sweep"}, {"over"}, {"points"}}, {}};
+  for (const judge::Sweep& sweep : sweeps) {
+    std::vector<std::string> values;
+    values.reserve(sweep.points.size());
+    for (const judge::SweepPoint& point : sweep.points) values.push_back(judge::Count(point.value));
+    table.rows.push_back({{sweep.name}, {sweep.axis}, {Listed(values)}});
+  }
+  return table;
+}
+
 void ListCases(const std::string& name, const std::string& trace_file, bool as_json) {
   const judge::Suite suite = OpenSuite(name, trace_file).suite;
   // A suite that no bench would take isn't shown as if it were fine.
   judge::MakeSetup(suite, {}, SoftmaxSubject(AskCommand()));
+  const std::vector<judge::Sweep> sweeps = judge::SweepsOf(suite.cases);
   json list = json::array();
   judge::Table table{{{"case"}, {"operator"}, {"bytes", true}, {"MFLOP", true}, {"cache"}, {"weight", true}},
                      {}};
@@ -93,10 +117,13 @@ void ListCases(const std::string& name, const std::string& trace_file, bool as_j
                           {judge::Significant(spec.weight)}});
   }
   if (as_json) {
-    fmt::print("{}\n", json({{"schema", 1}, {"suite", suite.name}, {"cases", list}}).dump(2));
-  } else {
-    fmt::print("{}", judge::PlainTable(table, "", UsesColour(stdout)));
+    fmt::print("{}\n",
+               json({{"schema", 1}, {"suite", suite.name}, {"cases", list}, {"sweeps", SweepsJson(sweeps)}})
+                   .dump(2));
+    return;
   }
+  fmt::print("{}", judge::PlainTable(table, "", UsesColour(stdout)));
+  if (!sweeps.empty()) fmt::print("\n{}", judge::PlainTable(SweepTable(sweeps), "", UsesColour(stdout)));
 }
 
 CLI::App* AddPart(CLI::App& list, const std::string& name, const std::string& about,

@@ -29,6 +29,13 @@ std::vector<std::string> CasesOf(const Manifest& manifest) {
   return cases;
 }
 
+std::vector<std::string> SweepsOf(const Manifest& manifest) {
+  std::vector<std::string> sweeps;
+  sweeps.reserve(manifest.sweeps.size());
+  for (const Sweep& sweep : manifest.sweeps) sweeps.push_back(sweep.name);
+  return sweeps;
+}
+
 }  // namespace
 
 std::vector<std::string> ManifestDifferences(const Manifest& recorded, const Manifest& asked) {
@@ -43,6 +50,7 @@ std::vector<std::string> ManifestDifferences(const Manifest& recorded, const Man
     differences.Compare("case", old_case == before.end() ? "missing" : *old_case,
                         new_case == now.end() ? "missing" : *new_case);
   }
+  differences.Compare("sweeps", SweepsOf(recorded), SweepsOf(asked));
   differences.Compare("variants", recorded.variants, asked.variants);
   differences.Compare("baseline", recorded.baseline, asked.baseline);
   differences.Compare("launches", recorded.launches, asked.launches);

@@ -8,6 +8,7 @@
 
 #include "base/suggest.h"
 #include "judge/bench/case_name.h"
+#include "judge/bench/sweeps.h"
 #include "judge/stats/power.h"
 #include "pagoda/status.h"
 
@@ -190,6 +191,7 @@ Manifest ManifestOf(const RunSetup& setup) {
                               .dtype = std::string(NameOf(spec.dtype)),
                               .cache = spec.cold ? "cold" : "warm"});
   }
+  manifest.sweeps = SweepsOf(setup.cases);
   manifest.variants = setup.variants;
   manifest.baseline = setup.baseline;
   manifest.unsupported = setup.unsupported;

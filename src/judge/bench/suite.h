@@ -13,6 +13,16 @@
 
 namespace pagoda::judge {
 
+// What a sweep goes over.
+enum class SweepAxis : uint8_t {
+  kContext,
+  kBatch,
+  kPageSize,
+  kQueryHeads,  // a ratio of query heads to kv heads with the kv heads fixed
+  kKvHeads,     // the same with the query heads fixed
+  kQueries,
+};
+
 // One attention problem of a suite. The name follows one grammar everywhere:
 //   b1_h16_kv8_s4096_bs64_hd128_bf16_decode, _q512 for a chunk of 512 queries, then what differs from
 //   defaults. Batches of drawn lengths have where these are from in place of s4096.
@@ -39,8 +49,9 @@ struct CaseSpec {
   bool alibi = false, sinks = false;
   bool cold = true;
   double weight = 1;
-  int64_t least_batch = 0;    // to which a budget may halve the batch; 0: not at all
-  double atol = 0, rtol = 0;  // 0: the gate's own for the dtype
+  int64_t least_batch = 0;        // to which a budget may halve the batch; 0: not at all
+  double atol = 0, rtol = 0;      // 0: the gate's own for the dtype
+  std::vector<SweepAxis> sweeps;  // the case is a point of a sweep over each; its sequences are all alike
 };
 
 struct Suite {

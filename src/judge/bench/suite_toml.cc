@@ -16,6 +16,7 @@
 #include "judge/bench/budget.h"
 #include "judge/bench/case_name.h"
 #include "judge/bench/lengths.h"
+#include "judge/bench/sweeps.h"
 #include "pagoda/status.h"
 
 namespace pagoda::judge {
@@ -132,6 +133,33 @@ bool IsCaseName(std::string_view name) {
   }
 }
 
+// The cases of a suite that one section made, and the axes that it says they sweep.
+struct SweptSection {
+  TomlTable table;
+  std::vector<std::string> axes;
+  size_t first = 0, end = 0;
+};
+
+// A section may share a sweep with others, so this waits for the whole suite.
+void RequireSweeps(const Suite& suite, const TomlTable& root, const std::vector<SweptSection>& sections) {
+  std::vector<Sweep> sweeps;
+  try {
+    sweeps = SweepsOf(suite.cases);
+  } catch (const Error& e) {
+    throw root.Wrong("case", fmt::format("makes a {} that {}", e.field(), ComplaintOf(e)));
+  }
+  for (const auto& [table, axes, first, end] : sections) {
+    for (const std::string& axis : axes) {
+      const bool swept = std::any_of(suite.cases.begin() + first, suite.cases.begin() + end,
+                                     [&](const CaseSpec& c) { return IsSwept(c.name, axis, sweeps); });
+      if (!swept) {
+        throw table.Wrong(
+            "sweep", fmt::format("over {} has one point only: give a list of at least two values", axis));
+      }
+    }
+  }
+}
+
 // One [[case]] with the defaults behind it.
 class CaseReader {
  public:
@@ -164,7 +192,9 @@ class CaseReader {
     Choices("cache", {"cold", "warm"}, [](CaseSpec& s, size_t choice) { s.cold = choice == 0; });
     ReadPlain();
     if (section_.Has("name")) ReadName();
-    return Combine();
+    std::vector<CaseSpec> cases = Combine();
+    if (const TomlTable* table = Holder("sweep")) ReadSweep(*table, cases);
+    return cases;
   }
 
  private:
@@ -295,6 +325,31 @@ class CaseReader {
       throw section_.Wrong("name", fmt::format("can't name all {} cases of a grid", combinations_));
   }
 
+  void ReadSweep(const TomlTable& table, std::vector<CaseSpec>& cases) const {
+    std::set<std::string> seen;
+    for (const std::string& name : table.Strings("sweep")) {
+      if (!seen.insert(name).second) throw table.Wrong("sweep", fmt::format("names \"{}\" twice", name));
+      const std::vector<std::string> known = SweepAxisNames();
+      if (std::find(known.begin(), known.end(), name) == known.end()) {
+        throw table.Wrong("sweep", fmt::format("= \"{}\" must be one of {}{}", name, fmt::join(known, ", "),
+                                               DidYouMean(name, known)));
+      }
+      if (drawn_ || !contexts_.empty() || !queries_.empty()) {
+        throw table.Wrong("sweep", "needs sequences that are all alike: context and phase");
+      }
+      if (plain_.least_batch > 0) {
+        throw table.Wrong("sweep",
+                          "and least_batch exclude each other: a case with its batch cut has left "
+                          "its sweep");
+      }
+      try {
+        MarkSwept(name, cases);
+      } catch (const Error& e) {
+        throw section_.Wrong(e.field(), ComplaintOf(e));
+      }
+    }
+  }
+
   std::vector<CaseSpec> Combine() const {
     if (Holder("heads") == nullptr) throw section_.Wrong("heads", "is missing");
     std::vector<CaseSpec> cases;
@@ -378,11 +433,11 @@ class CaseReader {
 };
 
 void RefuseUnknownCaseKeys(const TomlTable& table) {
-  table.RefuseUnknownKeys({"op",          "batch",        "phase",   "heads",      "context",  "head_dim",
-                           "head_dim_v",  "page_size",    "dtype",   "layout",     "table",    "index",
-                           "window_left", "window_right", "softcap", "cache",      "contexts", "queries",
-                           "combined",    "causal",       "alibi",   "sinks",      "atol",     "rtol",
-                           "weight",      "name",         "lengths", "least_batch"});
+  table.RefuseUnknownKeys({"op",          "batch",        "phase",   "heads",       "context",  "head_dim",
+                           "head_dim_v",  "page_size",    "dtype",   "layout",      "table",    "index",
+                           "window_left", "window_right", "softcap", "cache",       "contexts", "queries",
+                           "combined",    "causal",       "alibi",   "sinks",       "atol",     "rtol",
+                           "weight",      "name",         "lengths", "least_batch", "sweep"});
 }
 
 Suite SuiteOf(const TomlTable& root, const io::RequestTrace* trace) {
@@ -429,22 +484,29 @@ Suite SuiteOf(const TomlTable& root, const io::RequestTrace* trace) {
   }
   std::set<std::string> names;
   bool traced = false;
+  std::vector<SweptSection> swept;
   for (const TomlTable& section : root.Tables("case")) {
     RefuseUnknownCaseKeys(section);
     CaseReader reader(section, defaults, trace);
+    const size_t first = suite.cases.size();
     for (CaseSpec& spec : reader.Read()) {
       const bool from_trace = trace != nullptr && reader.draws();
       traced = traced || from_trace;
       if (!names.insert(spec.name).second) {
         if (from_trace) continue;  // was apart by its distribution alone
-        throw section.Wrong("name", fmt::format("= {} is there already", spec.name));
+        throw section.Wrong("name",
+                            fmt::format("= {} is there already; give each case once, and each value of "
+                                        "a list",
+                                        spec.name));
       }
       suite.cases.push_back(std::move(spec));
       if (suite.cases.size() > kMostCases)
         throw root.Wrong("case", fmt::format("makes more than {} cases", kMostCases));
     }
+    if (section.Has("sweep")) swept.push_back({section, section.Strings("sweep"), first, suite.cases.size()});
   }
   if (suite.cases.empty()) throw root.Wrong("case", "is missing: a suite has at least one [[case]]");
+  RequireSweeps(suite, root, swept);
   if (trace != nullptr) {
     if (!traced) {
       throw Error(ErrorCode::kInvalidArgument, "--trace",

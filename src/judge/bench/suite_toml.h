@@ -34,9 +34,12 @@ namespace pagoda::judge {
 //                                name and lengths, and cases that then are the same become one
 //   combined = false, causal = true, alibi = false, sinks = false
 //   atol, rtol                   absent: the gate's own for the dtype
-//   least_batch                  a budget may halve the batch, down to so many sequences; not where they
-//   differ weight = 1                   of each case in the overall mean name [A-Za-z0-9_.-], of a single
-//   case whose name by the grammar would be too long
+//   least_batch                  a budget may halve the batch, down to so many sequences; not where these
+//                                differ
+//   sweep                        axes of the grid whose values are points of a curve (see sweeps.h); not
+//                                where sequences differ or a budget may halve the batch
+//   weight = 1                   of each case in the overall mean
+//   name                         [A-Za-z0-9_.-], of a single case whose name by the grammar would be too long
 // Throws Error with the field "FILE:LINE:COLUMN: case[0].context", and Error(--trace) for a trace that is too
 // short or that no case draws from.
 Suite ParseSuite(std::string_view text, std::string_view file, const io::RequestTrace* trace = nullptr);

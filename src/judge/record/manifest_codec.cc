@@ -84,6 +84,29 @@ ManifestCase DecodeCase(const io::JsonField& field) {
           .cache = CacheIn(field)};
 }
 
+Sweep DecodeSweep(const io::JsonField& field) {
+  Sweep sweep{.name = field.At("name").String(), .axis = field.At("axis").String(), .points = {}};
+  for (const io::JsonField& x : field.At("points").Elements()) {
+    sweep.points.push_back({.case_name = x.At("case").String(), .value = IntAtLeast(x, "value", 1)});
+    const size_t n = sweep.points.size();
+    if (n > 1 && sweep.points[n - 1].value <= sweep.points[n - 2].value) {
+      throw x.At("value").Wrong("must be above the value of the point before");
+    }
+  }
+  if (sweep.points.size() < 2) throw field.At("points").Wrong("must have at least two points");
+  return sweep;
+}
+
+json Encode(const std::vector<Sweep>& sweeps) {
+  json list = json::array();
+  for (const Sweep& sweep : sweeps) {
+    json points = json::array();
+    for (const SweepPoint& x : sweep.points) points.push_back({{"case", x.case_name}, {"value", x.value}});
+    list.push_back({{"name", sweep.name}, {"axis", sweep.axis}, {"points", std::move(points)}});
+  }
+  return list;
+}
+
 }  // namespace
 
 int IntAtLeast(const io::JsonField& field, std::string_view key, int least) {
@@ -138,6 +161,7 @@ json Encode(const Manifest& manifest) {
           {"suite", manifest.suite},
           {"about", manifest.about},
           {"cases", std::move(cases)},
+          {"sweeps", Encode(manifest.sweeps)},
           {"variants", manifest.variants},
           {"baseline", manifest.baseline},
           {"launches", manifest.launches},
@@ -160,6 +184,9 @@ Manifest DecodeManifest(const io::JsonField& file) {
   manifest.suite = file.At("suite").String();
   manifest.about = file.At("about").String();
   for (const io::JsonField& x : file.At("cases").Elements()) manifest.cases.push_back(DecodeCase(x));
+  if (const auto sweeps = file.Find("sweeps")) {  // older manifests have none
+    for (const io::JsonField& x : sweeps->Elements()) manifest.sweeps.push_back(DecodeSweep(x));
+  }
   manifest.variants = StringsIn(file.At("variants"));
   manifest.baseline = file.At("baseline").String();
   manifest.launches = IntAtLeast(file, "launches", 1);

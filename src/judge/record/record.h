@@ -107,6 +107,18 @@ struct ManifestCase {
   std::string cache = "cold";
 };
 
+struct SweepPoint {
+  std::string case_name;
+  int64_t value = 1;  // on the axis
+};
+
+// Cases that differ in one number only.
+struct Sweep {
+  std::string name;  // a case's name with "*" for the number: "b1_h16_kv8_s*_bs64_hd128_bf16_decode"
+  std::string axis;  // "context", "batch", "page_size", "ratio", "queries"
+  std::vector<SweepPoint> points;  // at least two, of rising value
+};
+
 // Read bandwidth of the machine at one run length.
 struct BandwidthCeiling {
   double run_bytes = 0;  // contiguous bytes per run; 0: one long stream
@@ -154,6 +166,7 @@ struct Manifest {
   std::string suite;
   std::string about;
   std::vector<ManifestCase> cases;
+  std::vector<Sweep> sweeps;          // a case may be on several
   std::vector<std::string> variants;  // the baseline among them
   std::string baseline;
   int launches = 12;    // J, per case

@@ -46,6 +46,14 @@ void RequireManifest(const Manifest& manifest) {
     weight += item.weight;
   }
   if (!(weight > 0)) Refuse("manifest.cases", "have weight 0 all together: give one at least a weight");
+  for (size_t i = 0; i < manifest.sweeps.size(); ++i) {
+    for (const SweepPoint& point : manifest.sweeps[i].points) {
+      if (!names.contains(point.case_name)) {
+        Refuse(fmt::format("manifest.sweeps[{}]", i),
+               fmt::format("has a point at \"{}\", which is not among manifest.cases", point.case_name));
+      }
+    }
+  }
 }
 
 // What was there before, so that a record that stands in the file twice doesn't count twice.

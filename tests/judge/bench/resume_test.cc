@@ -44,6 +44,8 @@ TEST(ManifestDifferences, EachIsNamedWithBothValues) {
   EXPECT_EQ(one([](Manifest& m) { m.threads = 4; }), "threads was 1, now 4");
   EXPECT_EQ(one([](Manifest& m) { m.launches = 5; }), "launches was 12, now 5");
   EXPECT_THAT(one([](Manifest& m) { m.delta = 0.02; }), HasSubstr("delta"));
+  EXPECT_THAT(one([](Manifest& m) { m.sweeps = {{"s*", "context", {{"one", 1}, {"two", 2}}}}; }),
+              HasSubstr("sweeps was [], now [\"s*\"]"));
   EXPECT_THAT(one([](Manifest& m) { m.variants = {"b", "a"}; }), HasSubstr("variants"));
   EXPECT_THAT(one([](Manifest& m) { m.environment.binary_hash = "def"; }), HasSubstr("program"));
   EXPECT_THAT(one([](Manifest& m) { m.cases[1].name = "three"; }),

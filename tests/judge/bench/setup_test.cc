@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "judge/bench/fakes.h"
+#include "judge/bench/sweeps.h"
 #include "judge/stats/power.h"
 #include "pagoda/status.h"
 
@@ -179,6 +180,24 @@ TEST_F(SetupTest, TheManifestHoldsCasesFactsAndGaps) {
   EXPECT_EQ(manifest.cases[0].cache, "cold");
   EXPECT_EQ(manifest.baseline, "b");
   EXPECT_THAT(manifest.unsupported, SizeIs(1));
+}
+
+TEST_F(SetupTest, OnlyShortensASweepAndEndsOneOfASinglePoint) {
+  MarkSwept("context", suite_.cases);
+  const auto values = [this](const std::string& only) {
+    selection_.only = only;
+    std::vector<int64_t> found;
+    for (const Sweep& sweep : ManifestOf(MakeSetup(suite_, selection_, subject_)).sweeps) {
+      EXPECT_EQ(sweep.axis, "context");
+      for (const SweepPoint& point : sweep.points) found.push_back(point.value);
+    }
+    return found;
+  };
+  EXPECT_THAT(values(""), ElementsAre(64, 128, 256));
+  EXPECT_THAT(values("s(64|256)_"), ElementsAre(64, 256));
+  EXPECT_THAT(values("s64_"), IsEmpty());
+  selection_.cold = selection_.warm = true;
+  EXPECT_THAT(values(""), ElementsAre(64, 128, 256, 64, 128, 256)) << "one for each state";
 }
 
 TEST_F(SetupTest, WhatWasNotMeasuredIsSaid) {

@@ -1,6 +1,7 @@
 #include "judge/bench/suite.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +11,7 @@
 #include "judge/bench/case_name.h"
 #include "judge/bench/lengths.h"
 #include "judge/bench/suite_toml.h"
+#include "judge/bench/sweeps.h"
 #include "pagoda/status.h"
 
 namespace pagoda::judge {
@@ -359,6 +361,77 @@ TEST(ParseSuite, TheLeastBatchIsOfSequencesThatAreAlike) {
               HasSubstr("of sequences that are all alike"));
   EXPECT_THAT(RefusalOf(WithLine("queries = [1, 2]\nleast_batch = 1")),
               HasSubstr("case[0].least_batch needs sequences that are all alike"));
+}
+
+std::vector<std::string> SweepsIn(const std::string& lines) {
+  std::vector<std::string> texts;
+  for (const Sweep& sweep : SweepsOf(ParseSuite("name = \"s\"\n" + lines, "x.toml").cases)) {
+    std::vector<int64_t> values;
+    for (const SweepPoint& point : sweep.points) values.push_back(point.value);
+    texts.push_back(fmt::format("{} {}: {}", sweep.axis, sweep.name, fmt::join(values, " ")));
+  }
+  return texts;
+}
+
+TEST(ParseSuite, ASweepIsWhatDiffersInItsAxisAlone) {
+  EXPECT_THAT(
+      SweepsIn("[[case]]\nheads = \"4/2\"\nbatch = [1, 2]\ncontext = [256, 64, 1024]\nsweep = \"context\""),
+      ElementsAre("context b1_h4_kv2_s*_bs16_hd128_bf16_decode: 64 256 1024",
+                  "context b2_h4_kv2_s*_bs16_hd128_bf16_decode: 64 256 1024"));
+  EXPECT_THAT(SweepsIn("[[case]]\nheads = \"4/2\"\ncontext = 64\npage_size = [16, 32]\ncache = \"warm\"\n"
+                       "sweep = \"page_size\""),
+              ElementsAre("page_size b1_h4_kv2_s64_bs*_hd128_bf16_decode_warm: 16 32"));
+  EXPECT_THAT(
+      SweepsIn("[[case]]\nheads = \"4/2\"\ncontext = 64\nphase = [\"q8\", \"decode\"]\nsweep = \"queries\""),
+      ElementsAre("queries b1_h4_kv2_s64_bs16_hd128_bf16_q*: 1 8"));
+  EXPECT_THAT(SweepsIn("[[case]]\nheads = [\"16/16\", \"16/4\"]\ncontext = 64\nsweep = \"ratio\""),
+              ElementsAre("ratio b1_h16_kv*_s64_bs16_hd128_bf16_decode: 1 4"));
+  EXPECT_THAT(SweepsIn("[[case]]\nheads = [\"2/2\", \"8/2\"]\ncontext = 64\nsweep = \"ratio\""),
+              ElementsAre("ratio b1_h*_kv2_s64_bs16_hd128_bf16_decode: 1 4"));
+}
+
+TEST(ParseSuite, SweepsReachOverSectionsAndACaseMayBeOnTwo) {
+  EXPECT_THAT(
+      SweepsIn("[defaults]\nheads = \"4/2\"\nsweep = [\"context\", \"batch\"]\n"
+               "[[case]]\nbatch = 1\ncontext = [64, 128, 256]\n[[case]]\nbatch = 4\ncontext = [64, 128]"),
+      ElementsAre("context b1_h4_kv2_s*_bs16_hd128_bf16_decode: 64 128 256",
+                  "batch b*_h4_kv2_s64_bs16_hd128_bf16_decode: 1 4",
+                  "batch b*_h4_kv2_s128_bs16_hd128_bf16_decode: 1 4",
+                  "context b4_h4_kv2_s*_bs16_hd128_bf16_decode: 64 128"));
+  EXPECT_THAT(
+      SweepsIn("[defaults]\nheads = \"4/2\"\nsweep = \"context\"\n[[case]]\ncontext = [64, 128]\nsweep = []"),
+      ElementsAre());
+}
+
+TEST(ParseSuite, WrongSweepsSayWhereAndWhy) {
+  EXPECT_THAT(
+      RefusalOf(WithLine("sweep = \"contxt\"")),
+      AllOf(StartsWith("x.toml:5:9: case[0].sweep = \"contxt\" must be one of context, batch, page_size, "
+                       "ratio, queries"),
+            HasSubstr("did you mean \"context\"?")));
+  EXPECT_THAT(
+      RefusalOf(WithLine("sweep = \"context\"")),
+      StartsWith("x.toml:5:9: case[0].sweep over context has one point only: give a list of at least two"));
+  EXPECT_THAT(RefusalOf(WithLine("batch = [1, 2]\nsweep = [\"batch\", \"batch\"]")),
+              HasSubstr("case[0].sweep names \"batch\" twice"));
+  EXPECT_THAT(
+      RefusalOf(WithLine("batch = [1, 2, 1]\nsweep = \"batch\"")),
+      HasSubstr(
+          "_s64_bs16_hd128_bf16_decode is there already; give each case once, and each value of a list"));
+  EXPECT_THAT(RefusalOf(WithLine("batch = [2, 4]\nleast_batch = 1\nsweep = \"batch\"")),
+              HasSubstr("case[0].sweep and least_batch exclude each other"));
+  EXPECT_THAT(RefusalOf(WithLine("queries = [1, 2]\nsweep = \"batch\"")),
+              HasSubstr("case[0].sweep needs sequences that are all alike"));
+  EXPECT_THAT(RefusalOf(WithLine("batch = [2, 4]\nphase = \"decode+q2\"\nsweep = \"batch\"")),
+              StartsWith("x.toml:6:9: case[0].phase gives the sequences of a batch unlike query rows"));
+  EXPECT_THAT(
+      RefusalOf("name = \"s\"\n[[case]]\ncontext = 64\nheads = [\"16/8\", \"32/4\"]\nsweep = \"ratio\""),
+      StartsWith("x.toml:4:9: case[0].heads must keep the query heads or the kv heads the same"));
+  EXPECT_THAT(
+      RefusalOf(WithLine("batch = [1, 2]\nsweep = \"batch\"\n[[case]]\nheads = \"4/2\"\ncontext = 64\n"
+                         "name = \"mine\"\nsweep = \"batch\"")),
+      AllOf(StartsWith("x.toml:"),
+            HasSubstr("case makes a sweep that has 1 twice on its axis batch, as b1_h4_kv2_s64")));
 }
 
 TEST(ParseSuite, WrongLengthsSayWhereAndWhy) {

@@ -38,6 +38,12 @@ TEST(Manifest, ComesBackAsItWasWritten) {
   EXPECT_EQ(got.cases[1].run_bytes, 256);
   EXPECT_EQ(got.cases[1].dtype, "f16");
   EXPECT_EQ(got.cases[1].cache, "warm");
+  ASSERT_EQ(got.sweeps.size(), 1u);
+  EXPECT_EQ(got.sweeps[0].name, "c*");
+  EXPECT_EQ(got.sweeps[0].axis, "context");
+  ASSERT_EQ(got.sweeps[0].points.size(), 2u);
+  EXPECT_EQ(got.sweeps[0].points[1].case_name, "c1");
+  EXPECT_EQ(got.sweeps[0].points[1].value, 128);
   EXPECT_EQ(got.variants, want.variants);
   EXPECT_EQ(got.baseline, want.baseline);
   EXPECT_EQ(got.launches, 16);
@@ -55,6 +61,12 @@ TEST(Manifest, ComesBackAsItWasWritten) {
   EXPECT_EQ(ToJson(got), ToJson(want));
 }
 
+TEST(Manifest, OlderOnesHaveNoSweeps) {
+  nlohmann::json json = nlohmann::json::parse(ToJson(SampleManifest()));
+  json.erase("sweeps");
+  EXPECT_TRUE(ParseManifest(json.dump(), "manifest.json").sweeps.empty());
+}
+
 TEST(Manifest, BrokenFieldsAreNamed) {
   using J = nlohmann::json;
   EXPECT_EQ(FieldOfError([](J&) {}), "no error");
@@ -62,6 +74,11 @@ TEST(Manifest, BrokenFieldsAreNamed) {
   EXPECT_EQ(FieldOfError([](J& j) { j["schema"] = 2; }), "manifest.json: schema");
   EXPECT_EQ(FieldOfError([](J& j) { j["cases"][1].erase("dtype"); }), "manifest.json: cases[1].dtype");
   EXPECT_EQ(FieldOfError([](J& j) { j["cases"][1]["weight"] = -1; }), "manifest.json: cases[1].weight");
+  EXPECT_EQ(FieldOfError([](J& j) { j["sweeps"][0]["points"][1]["value"] = 64; }),
+            "manifest.json: sweeps[0].points[1].value");
+  EXPECT_EQ(FieldOfError([](J& j) { j["sweeps"][0]["points"][0]["value"] = 0; }),
+            "manifest.json: sweeps[0].points[0].value");
+  EXPECT_EQ(FieldOfError([](J& j) { j["sweeps"][0]["points"].erase(1); }), "manifest.json: sweeps[0].points");
   EXPECT_EQ(FieldOfError([](J& j) { j["variants"][0] = 3; }), "manifest.json: variants[0]");
   EXPECT_EQ(FieldOfError([](J& j) { j["launches"] = 0; }), "manifest.json: launches");
   EXPECT_EQ(FieldOfError([](J& j) { j["environment"] = nullptr; }), "manifest.json: environment");

@@ -49,6 +49,7 @@ inline Manifest SampleManifest() {
   manifest.suite = "smoke";
   manifest.about = "seconds";
   manifest.cases = {{"c0", 2, 1e9, 2e9, 4096, "bf16", "cold"}, {"c1", 1, 1e6, 2e6, 256, "f16", "warm"}};
+  manifest.sweeps = {{"c*", "context", {{"c0", 64}, {"c1", 128}}}};
   manifest.variants = {"gather", "highperf"};
   manifest.baseline = "gather";
   manifest.launches = 16;

@@ -34,6 +34,11 @@ class SortRecordsTest : public testing::Test {
   Records records_ = builder_.Build();
 };
 
+TEST_F(SortRecordsTest, ASweepGoesOverCasesThatAreThere) {
+  manifest_.sweeps = {{"s*", "context", {{"c0", 1}, {"c7", 2}}}};
+  EXPECT_EQ(FieldOfError(manifest_, records_), "manifest.sweeps[0]");
+}
+
 TEST_F(SortRecordsTest, KeepsEveryCleanLaunchInOrder) {
   std::swap(records_.launches[0], records_.launches[11]);
   const auto sorted = SortRecords(manifest_, records_);

@@ -13,13 +13,28 @@
 namespace pagoda::judge {
 namespace {
 
-void RequireSample(std::span<const double> sample) {
+void RequireNumbers(std::span<const double> sample) {
   if (sample.empty()) throw Error(ErrorCode::kInvalidArgument, "sample", "is empty: give at least one value");
+  for (size_t i = 0; i < sample.size(); ++i) {
+    if (std::isnan(sample[i])) {
+      throw Error(ErrorCode::kInvalidArgument, fmt::format("sample[{}]", i), "is not a number");
+    }
+  }
+}
+
+void RequireSample(std::span<const double> sample) {
+  RequireNumbers(sample);
   for (size_t i = 0; i < sample.size(); ++i) {
     if (!std::isfinite(sample[i])) {
       throw Error(ErrorCode::kInvalidArgument, fmt::format("sample[{}]", i),
                   fmt::format("= {} is not a finite number", sample[i]));
     }
+  }
+}
+
+void RequireLevel(double level) {
+  if (!(level > 0 && level < 1)) {
+    throw Error(ErrorCode::kInvalidArgument, "level", fmt::format("= {} is outside 0..1", level));
   }
 }
 
@@ -67,6 +82,35 @@ size_t TailCount(int n, double tail) {
   return count;
 }
 
+// Ascending; `opposed` in place of the average of -inf with inf.
+std::vector<double> AveragesOfPairs(std::span<const double> sample, double opposed) {
+  std::vector<double> averages;
+  averages.reserve(sample.size() * (sample.size() + 1) / 2);
+  for (size_t i = 0; i < sample.size(); ++i) {
+    for (size_t j = i; j < sample.size(); ++j) {
+      const double average = 0.5 * (sample[i] + sample[j]);
+      averages.push_back(std::isnan(average) ? opposed : average);
+    }
+  }
+  std::sort(averages.begin(), averages.end());
+  return averages;
+}
+
+// The interval whose lower end stands in `low` and whose upper end stands in `high`, averages of the pairs of
+// n values.
+Estimate IntervalOf(size_t n, const std::vector<double>& low, const std::vector<double>& high, double level) {
+  // The exact tails are multiples of 2^-n; the slack is for 1 - level, which is not a binary fraction.
+  const size_t tail = TailCount(static_cast<int>(n), 0.5 * (1 - level) * (1 + 1e-12));
+  constexpr double kUnbounded = std::numeric_limits<double>::infinity();
+  Estimate estimate{MedianOfSorted(low), -kUnbounded, kUnbounded};
+  if (MedianOfSorted(high) != estimate.value) estimate.value = std::numeric_limits<double>::quiet_NaN();
+  if (tail > 0) {
+    estimate.low = low[tail - 1];
+    estimate.high = high[high.size() - tail];
+  }
+  return estimate;
+}
+
 }  // namespace
 
 double Median(std::span<const double> sample) {
@@ -101,13 +145,7 @@ double StandardDeviation(std::span<const double> sample) {
 
 std::vector<double> WalshAverages(std::span<const double> sample) {
   RequireSample(sample);
-  std::vector<double> averages;
-  averages.reserve(sample.size() * (sample.size() + 1) / 2);
-  for (size_t i = 0; i < sample.size(); ++i) {
-    for (size_t j = i; j < sample.size(); ++j) averages.push_back(0.5 * (sample[i] + sample[j]));
-  }
-  std::sort(averages.begin(), averages.end());
-  return averages;
+  return AveragesOfPairs(sample, 0);  // of finite values, none are opposed
 }
 
 double HodgesLehmann(std::span<const double> sample) { return MedianOfSorted(WalshAverages(sample)); }
@@ -150,20 +188,19 @@ double SignedRankP(std::span<const double> sample) {
 }
 
 Estimate HodgesLehmannInterval(std::span<const double> sample, double level) {
-  if (!(level > 0 && level < 1)) {
-    throw Error(ErrorCode::kInvalidArgument, "level", fmt::format("= {} is outside 0..1", level));
-  }
+  RequireLevel(level);
   RequireExact(sample.size());
   const std::vector<double> averages = WalshAverages(sample);
-  // The exact tails are multiples of 2^-n; the slack is for 1 - level, which is not a binary fraction.
-  const size_t tail = TailCount(static_cast<int>(sample.size()), 0.5 * (1 - level) * (1 + 1e-12));
-  constexpr double kUnbounded = std::numeric_limits<double>::infinity();
-  Estimate estimate{MedianOfSorted(averages), -kUnbounded, kUnbounded};
-  if (tail > 0) {
-    estimate.low = averages[tail - 1];
-    estimate.high = averages[averages.size() - tail];
-  }
-  return estimate;
+  return IntervalOf(sample.size(), averages, averages, level);
+}
+
+Estimate OpenHodgesLehmannInterval(std::span<const double> sample, double level) {
+  RequireLevel(level);
+  RequireNumbers(sample);
+  RequireExact(sample.size());
+  constexpr double kBeyond = std::numeric_limits<double>::infinity();
+  return IntervalOf(sample.size(), AveragesOfPairs(sample, -kBeyond), AveragesOfPairs(sample, kBeyond),
+                    level);
 }
 
 }  // namespace pagoda::judge

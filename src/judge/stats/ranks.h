@@ -41,4 +41,10 @@ double SignedRankP(std::span<const double> sample);
 // `level` (0 < level < 1). Unadjusted for other contrasts.
 Estimate HodgesLehmannInterval(std::span<const double> sample, double level);
 
+// The same of values that may be -inf or inf, which say that something lies beyond what could be measured, by
+// nobody knows how much. So the average of -inf with inf could be anything: for the lower end of the interval
+// it is taken for -inf and for the upper one for inf, which keeps the coverage, and the value is NaN where it
+// hangs on that choice.
+Estimate OpenHodgesLehmannInterval(std::span<const double> sample, double level);
+
 }  // namespace pagoda::judge

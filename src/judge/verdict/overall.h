@@ -11,6 +11,7 @@
 #include "judge/verdict/figures.h"
 #include "judge/verdict/ranking.h"
 #include "judge/verdict/recommend.h"
+#include "judge/verdict/sweep.h"
 
 namespace pagoda::judge {
 
@@ -66,10 +67,11 @@ struct RunVerdict {
   std::optional<Contrast> top;  // variant: leader, baseline: runner-up; nothing with fewer than two to rank
 
   std::string baseline;
-  std::vector<Contrast> contrasts;  // every other variant against the baseline, in the manifest's order
-  std::vector<CaseRanking> cases;   // in the manifest's order
-  std::vector<Figures> figures;     // cases x variants, in the manifest's order
-  std::vector<NullFigures> nulls;   // in the manifest's order
+  std::vector<Contrast> contrasts;   // every other variant against the baseline, in the manifest's order
+  std::vector<CaseRanking> cases;    // in the manifest's order
+  std::vector<SweepVerdict> sweeps;  // in the manifest's order
+  std::vector<Figures> figures;      // cases x variants, in the manifest's order
+  std::vector<NullFigures> nulls;    // in the manifest's order
 
   // The null arm over all cases, as a ratio, and the smallest effect (a fraction) that the run could see
   // overall: the largest over the contrasts; of the null arm where there is no contrast.

@@ -30,6 +30,7 @@ SingleRun OnlyContrast(const Manifest& manifest, const Records& records, std::st
   const auto is_other = [&](std::string_view name) { return name != variant && name != manifest.baseline; };
   SingleRun single{.manifest = manifest, .records = {}};
   std::erase_if(single.manifest.cases, [&](const ManifestCase& c) { return c.name != case_name; });
+  single.manifest.sweeps.clear();  // a single case is none
   std::erase_if(single.manifest.variants, is_other);
   std::erase_if(single.manifest.unsupported,
                 [&](const Unsupported& u) { return u.case_name != case_name || is_other(u.variant); });

@@ -200,11 +200,58 @@ RC_GTEST_PROP(HodgesLehmannInterval, ExcludesZeroExactlyWhenTheTestRejects, ()) 
   RC_ASSERT((interval.low > 0 || interval.high < 0) == (SignedRankP(sample) <= 0.05));
 }
 
+TEST(OpenHodgesLehmannInterval, OfFiniteValuesIsTheUsualOne) {
+  const std::vector<double> sample = {3, -1, 4, 1, -5, 9, 2, 6};
+  const Estimate open = OpenHodgesLehmannInterval(sample, 0.95), usual = HodgesLehmannInterval(sample, 0.95);
+  EXPECT_EQ(open.value, usual.value);
+  EXPECT_EQ(open.low, usual.low);
+  EXPECT_EQ(open.high, usual.high);
+}
+
+// Values beyond the end count as such, however far: nothing changes while a finite one stays beyond the rest.
+TEST(OpenHodgesLehmannInterval, HasAnOpenEndWhereAverageLaunchesAreBeyondIt) {
+  const std::vector<double> one = {1, 2, 3, 4, 5, 6, 7, kInf};
+  const Estimate got = OpenHodgesLehmannInterval(one, 0.95);
+  std::vector<double> far = one;
+  far.back() = 1e6;
+  const Estimate finite = HodgesLehmannInterval(far, 0.95);
+  EXPECT_EQ(got.value, finite.value);
+  EXPECT_EQ(got.low, finite.low);
+  EXPECT_EQ(got.high, kInf);
+  EXPECT_GT(finite.high, 1e5);
+  const Estimate most =
+      OpenHodgesLehmannInterval(std::vector<double>{1, 2, kInf, kInf, kInf, kInf, kInf}, 0.95);
+  EXPECT_EQ(most.value, kInf);
+  EXPECT_EQ(most.low, 2);
+  EXPECT_EQ(most.high, kInf);
+}
+
+TEST(OpenHodgesLehmannInterval, TakesOpposedValuesForTheWorstAtEitherEnd) {
+  const Estimate balanced =
+      OpenHodgesLehmannInterval(std::vector<double>{-kInf, -kInf, -kInf, 1, kInf, kInf, kInf}, 0.95);
+  EXPECT_EQ(balanced.low, -kInf);
+  EXPECT_EQ(balanced.high, kInf);
+  EXPECT_TRUE(std::isnan(balanced.value)) << "it hangs on what -inf and inf average to";
+  std::vector<double> sample = {-kInf, kInf};
+  for (int i = 1; i <= 14; ++i) sample.push_back(i);
+  const Estimate got = OpenHodgesLehmannInterval(sample, 0.95);
+  EXPECT_TRUE(std::isfinite(got.low) && std::isfinite(got.high)) << got.low << " " << got.high;
+  EXPECT_LE(got.low, 7.5);
+  EXPECT_GE(got.high, 7.5);
+  EXPECT_THROW(OpenHodgesLehmannInterval(std::vector<double>{1, std::nan("")}, 0.95), Error);
+  EXPECT_THROW(HodgesLehmannInterval(std::vector<double>{1, kInf}, 0.95), Error);
+}
+
 RC_GTEST_PROP(Ranks, OfTheMirroredSampleAreMirroredExactly, (std::vector<int> whole)) {
   RC_PRE(!whole.empty());
   std::vector<double> sample;
   for (const int x : whole) sample.push_back(x / 7.0);
   const std::vector<double> mirror = Negated(sample);
+  std::vector<double> open = sample;
+  open.push_back(kInf);
+  const Estimate c = OpenHodgesLehmannInterval(open, 0.95);
+  const Estimate d = OpenHodgesLehmannInterval(Negated(open), 0.95);
+  RC_ASSERT(c.low == -d.high && c.high == -d.low);
   const Estimate a = HodgesLehmannInterval(sample, 0.95);
   const Estimate b = HodgesLehmannInterval(mirror, 0.95);
   RC_ASSERT(a.value == -b.value);

@@ -12,6 +12,7 @@ namespace {
 TEST(OnlyContrast, IsTheRunOfTheseTwoAlone) {
   RunBuilder builder({"base", "same", "slow"}, 2);
   builder.Effect("slow", 0.02);
+  builder.manifest().sweeps = {{"s*", "context", {{"c0", 1}, {"c1", 2}}}};
   const Records records = builder.Build();
   const RunVerdict whole = Judge(builder.manifest(), records);
   const SingleRun single = OnlyContrast(builder.manifest(), records, "c1", "slow");

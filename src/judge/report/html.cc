@@ -12,6 +12,7 @@
 #include "judge/report/html_forest.h"
 #include "judge/report/html_parts.h"
 #include "judge/report/html_scatter.h"
+#include "judge/report/html_sweeps.h"
 #include "judge/report/numbers.h"
 #include "judge/report/page_files.h"
 #include "judge/report/tables.h"
@@ -29,6 +30,7 @@ class Printer {
     PrintTop();
     PrintAnswer();
     PrintWarnings();
+    text_ += SweepSection(replay_);
     PrintSpeedups();
     PrintTroubles();
     PrintCases();

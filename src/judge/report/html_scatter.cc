@@ -10,6 +10,7 @@
 
 #include "base/listed.h"
 #include "judge/report/html_parts.h"
+#include "judge/report/html_picture.h"
 #include "judge/report/log_axis.h"
 #include "judge/report/numbers.h"
 #include "judge/report/text.h"
@@ -20,61 +21,6 @@ namespace {
 constexpr double kLeastSpan = 10;         // of the axes of time, rate and intensity
 constexpr double kLeastRatioSpan = 1.05;  // host time / device time is often nearly 1
 constexpr size_t kDashes = 4;             // line styles in report.css
-
-struct Point {
-  double x = 0, y = 0;
-  size_t variant = 0;  // place in VariantsByLabel
-  std::string title;
-};
-
-// A ceiling from (x1, y1) to (x2, y2), straight on logarithmic axes.
-struct Segment {
-  double x1 = 0, y1 = 0, x2 = 0, y2 = 0;
-  size_t dash = 0;
-  std::string title;
-};
-
-struct Picture {
-  std::string title, description;
-  std::string x_title, y_title;
-  LogAxis x, y;
-  std::vector<Segment> segments;
-  std::vector<Point> points;
-};
-
-std::string LineClass(const Segment& segment) { return fmt::format("dash{}", segment.dash % kDashes); }
-
-std::string Draw(const Picture& picture) {
-  const auto across = [&](double value) { return SvgLength(picture.x.At(value)); };
-  const auto down = [&](double value) { return SvgLength(1 - picture.y.At(value)); };
-  std::string html = fmt::format(
-      "<figure>\n<figcaption>{}</figcaption>\n<svg class=\"scatter\" role=\"img\"><title>{}</title>"
-      "<desc>{}</desc>\n",
-      HtmlText(picture.y_title), HtmlText(picture.title), HtmlText(picture.description));
-  for (const double tick : TicksOf(picture.x)) {
-    html += fmt::format(
-        "<line class=\"tick\" x1=\"{0}\" x2=\"{0}\" y2=\"100%\"/><text class=\"x\" x=\"{0}\" y=\"100%\" "
-        "dy=\"1.3em\">{1}</text>\n",
-        across(tick), TickText(tick));
-  }
-  for (const double tick : TicksOf(picture.y)) {
-    html += fmt::format(
-        "<line class=\"tick\" x2=\"100%\" y1=\"{0}\" y2=\"{0}\"/><text class=\"y\" x=\"0\" y=\"{0}\" "
-        "dx=\"-0.5em\" dy=\"0.35em\">{1}</text>\n",
-        down(tick), TickText(tick));
-  }
-  for (const Segment& s : picture.segments) {
-    html +=
-        fmt::format("<line class=\"{}\" x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\"><title>{}</title></line>\n",
-                    LineClass(s), across(s.x1), down(s.y1), across(s.x2), down(s.y2), HtmlText(s.title));
-  }
-  for (const Point& p : picture.points) {
-    const std::string mark = VariantMarkId(p.variant);
-    html += fmt::format("<use class=\"{0}\" href=\"#{0}\" x=\"{1}\" y=\"{2}\"><title>{3}</title></use>\n",
-                        mark, across(p.x), down(p.y), HtmlText(p.title));
-  }
-  return html + fmt::format("</svg>\n<p class=\"x-title\">{}</p>\n</figure>\n", HtmlText(picture.x_title));
-}
 
 // What stands at each case and variant that was timed; `make` gives nothing drawable where it can't say.
 template <typename MakePoint>
@@ -94,13 +40,6 @@ std::vector<Point> PointsOf(const Replay& replay, MakePoint make) {
     }
   }
   return points;
-}
-
-std::vector<double> Values(const std::vector<Point>& points, double Point::* coordinate) {
-  std::vector<double> values(points.size());
-  std::transform(points.begin(), points.end(), values.begin(),
-                 [coordinate](const Point& p) { return p.*coordinate; });
-  return values;
 }
 
 // The ceilings that bound the cases, each once: GB/s with the run length it holds for, GFLOP/s with the
@@ -133,6 +72,8 @@ Roof RoofOf(const Manifest& manifest) {
   return roof;
 }
 
+std::string DashOf(size_t ceiling) { return fmt::format("dash{}", ceiling % kDashes); }
+
 // The ceilings within the picture. Bandwidth rises as y = GB/s * x and ends at the highest peak.
 std::vector<Segment> SegmentsOf(const Roof& roof, const LogAxis& x, const LogAxis& y) {
   std::vector<Segment> segments;
@@ -141,11 +82,11 @@ std::vector<Segment> SegmentsOf(const Roof& roof, const LogAxis& x, const LogAxi
   for (const auto& [bandwidth, title] : roof.bandwidth) {
     const double start = std::max(x.low, y.low / bandwidth), end = std::min(x.high, top / bandwidth);
     if (start < end)
-      segments.push_back({start, bandwidth * start, end, bandwidth * end, segments.size(), title});
+      segments.push_back({start, bandwidth * start, end, bandwidth * end, DashOf(segments.size()), title});
   }
   for (const auto& [peak, title] : roof.peak) {
     const double start = std::max(x.low, peak / widest);
-    if (start < x.high) segments.push_back({start, peak, x.high, peak, segments.size(), title});
+    if (start < x.high) segments.push_back({start, peak, x.high, peak, DashOf(segments.size()), title});
   }
   return segments;
 }
@@ -157,7 +98,7 @@ std::vector<std::string> RoofLegend(const std::vector<Segment>& segments) {
     items.push_back(
         fmt::format("<svg class=\"mark\" aria-hidden=\"true\"><line class=\"{}\" x2=\"100%\" "
                     "y1=\"50%\" y2=\"50%\"/></svg> {}",
-                    LineClass(s), HtmlText(s.title)));
+                    s.css_class, HtmlText(s.title)));
   }
   return items;
 }
@@ -194,6 +135,7 @@ std::string RooflinePlot(const Replay& replay) {
                   .y_title = "GFLOP/s",
                   .x = {},
                   .y = {},
+                  .bands = {},
                   .segments = {},
                   .points = {}};
   picture.points = PointsOf(replay, [](const ManifestCase& c, const Figures& f) {
@@ -207,7 +149,7 @@ std::string RooflinePlot(const Replay& replay) {
   });
   if (picture.points.empty()) return "<p>Nothing was timed, so the roofline has no points.</p>\n";
 
-  std::vector<double> x = Values(picture.points, &Point::x), y = Values(picture.points, &Point::y);
+  std::vector<double> x = Coordinates(picture.points, &Point::x), y = Coordinates(picture.points, &Point::y);
   for (const auto& [bandwidth, title] : roof.bandwidth) x.push_back(roof.peak.rbegin()->first / bandwidth);
   for (const auto& [peak, title] : roof.peak) y.push_back(peak);
   picture.x = AxisOver(x, kLeastSpan);
@@ -217,7 +159,7 @@ std::string RooflinePlot(const Replay& replay) {
   if (AnyWarm(replay.manifest)) {
     html += "<p>Warm cases find their inputs in the cache, so memory doesn't bound them.</p>\n";
   }
-  return html + Draw(picture);
+  return html + SvgPicture(picture);
 }
 
 std::string HostPlot(const Replay& replay) {
@@ -229,6 +171,7 @@ std::string HostPlot(const Replay& replay) {
                   .y_title = "host time / device time",
                   .x = {},
                   .y = {},
+                  .bands = {},
                   .segments = {},
                   .points = {}};
   picture.points = PointsOf(replay, [](const ManifestCase&, const Figures& f) {
@@ -242,11 +185,11 @@ std::string HostPlot(const Replay& replay) {
   const Unit unit = UnitOf(picture.points);
   picture.x_title += unit.name;
   for (Point& point : picture.points) point.x /= unit.us;
-  std::vector<double> ratios = Values(picture.points, &Point::y);
+  std::vector<double> ratios = Coordinates(picture.points, &Point::y);
   ratios.push_back(1);
-  picture.x = AxisOver(Values(picture.points, &Point::x), kLeastSpan);
+  picture.x = AxisOver(Coordinates(picture.points, &Point::x), kLeastSpan);
   picture.y = AxisOver(ratios, kLeastRatioSpan);
-  return HtmlLegend(VariantLegend(replay.manifest)) + Draw(picture);
+  return HtmlLegend(VariantLegend(replay.manifest)) + SvgPicture(picture);
 }
 
 }  // namespace pagoda::judge

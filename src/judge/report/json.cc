@@ -99,6 +99,40 @@ Json RankingsToJson(const RunVerdict& run) {
   return rankings;
 }
 
+Json ToJson(const Crossover& x) {
+  return {{"below", x.below},
+          {"above", x.above},
+          {"at", {{"value", Known(x.at.value)}, {"low", Known(x.at.low)}, {"high", Known(x.at.high)}}},
+          {"below_until", x.below_until},
+          {"above_from", x.above_from},
+          {"first", x.first},
+          {"last", x.last},
+          {"launches", {{"used", x.launches}, {"left_out", x.launches_left_out}}}};
+}
+
+Json SweepsToJson(const RunVerdict& run) {
+  Json sweeps = Json::array();
+  for (const SweepVerdict& sweep : run.sweeps) {
+    Json points = Json::array(), duels = Json::array();
+    for (const SweepStanding& x : sweep.points) {
+      points.push_back({{"case", x.case_name}, {"value", x.value}, {"winners", x.winners}});
+    }
+    for (const SweepDuel& duel : sweep.duels) {
+      Json crossovers = Json::array();
+      for (const Crossover& x : duel.crossovers) crossovers.push_back(ToJson(x));
+      duels.push_back({{"a", duel.a},
+                       {"b", duel.b},
+                       {"course", NameOf(duel.course)},
+                       {"ahead", duel.ahead.empty() ? Json(nullptr) : Json(duel.ahead)},
+                       {"points", duel.points},
+                       {"points_ahead", duel.points_ahead},
+                       {"crossovers", crossovers}});
+    }
+    sweeps.push_back({{"sweep", sweep.name}, {"axis", sweep.axis}, {"points", points}, {"duels", duels}});
+  }
+  return sweeps;
+}
+
 Json FiguresToJson(const RunVerdict& run) {
   Json figures = Json::array();
   for (const Figures& f : run.figures) {
@@ -226,6 +260,7 @@ std::string JsonReport(const Replay& replay, const ReportPaths& paths, int inden
   json["contrasts"] = Json::array();
   for (const Contrast& contrast : run.contrasts) json["contrasts"].push_back(ToJson(run, contrast));
   json["cases"] = RankingsToJson(run);
+  json["sweeps"] = SweepsToJson(run);
   json["figures"] = FiguresToJson(run);
   json["gate"] = {{"passed", run.gates_passed},
                   {"missing", run.gates_missing},

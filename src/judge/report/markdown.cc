@@ -6,6 +6,7 @@
 #include "judge/report/answer.h"
 #include "judge/report/facts.h"
 #include "judge/report/numbers.h"
+#include "judge/report/sweeps.h"
 #include "judge/report/tables.h"
 #include "judge/report/text.h"
 #include "judge/report/warnings.h"
@@ -20,6 +21,7 @@ class Printer {
   std::string Print() {
     PrintHead();
     PrintWarnings();
+    PrintSweeps();
     PrintTroubles();
     PrintTables();
     PrintHow();
@@ -60,6 +62,27 @@ class Printer {
       Item(MarkdownLiteral(warning.what) + " *Next:* " + MarkdownLiteral(warning.next));
     }
     text_ += '\n';
+  }
+
+  void PrintSweeps() {
+    if (replay_.run.sweeps.empty()) return;
+    Paragraph("#### Crossovers");
+    for (const SweepVerdict& sweep : replay_.run.sweeps) {
+      if (IsSteady(sweep)) continue;
+      Paragraph(fmt::format("**Over {}:** {}", MarkdownLiteral(sweep.axis), MarkdownCode(sweep.name)));
+      const std::vector<std::string> sentences = SweepSentences(sweep);
+      for (const std::string& sentence : sentences) Item(MarkdownLiteral(sentence));
+      if (!sentences.empty()) text_ += '\n';
+      AddTable(StandingsTable(replay_, sweep));
+    }
+    const std::string steady = SteadySentence(replay_, kAllNames);
+    if (!steady.empty()) Paragraph(MarkdownLiteral(steady));
+    Paragraph(MarkdownLiteral(fmt::format("({})", SweepLegend(replay_))));
+    const Table all = CrossoverTable(replay_);
+    if (all.rows.empty()) return;
+    Fold(CrossoverCount(replay_));
+    AddTable(all);
+    Unfold();
   }
 
   void PrintTroubles() {

@@ -9,6 +9,7 @@
 #include "judge/report/answer.h"
 #include "judge/report/facts.h"
 #include "judge/report/numbers.h"
+#include "judge/report/sweeps.h"
 #include "judge/report/tables.h"
 #include "judge/report/text.h"
 #include "judge/report/warnings.h"
@@ -47,6 +48,7 @@ class Printer {
     PrintAnswer();
     PrintSummary();
     PrintWarnings();
+    PrintSweeps();
     PrintTroubles();
     PrintCases();
     PrintTail();
@@ -109,6 +111,24 @@ class Printer {
       text_ += Wrapped("Next: " + warning.next, options_.width, "    ", "    ");
     }
     if (!warnings.empty()) text_ += '\n';
+  }
+
+  void PrintSweeps() {
+    const RunVerdict& run = replay_.run;
+    if (run.sweeps.empty()) return;
+    for (const SweepVerdict& sweep : run.sweeps) {
+      if (IsSteady(sweep)) continue;
+      text_ += In(OneLine(fmt::format("Over {}: {}", sweep.axis, sweep.name)), Ink::kBold) + '\n';
+      for (const std::string& sentence : SweepSentences(sweep)) Item(sentence);
+      text_ += PlainTable(StandingsTable(replay_, sweep), kIndent, options_.colour) + '\n';
+    }
+    const std::string steady = SteadySentence(replay_, kMostNames);
+    if (!steady.empty()) Item(steady);
+    if (!CrossoverTable(replay_).rows.empty()) {
+      Item(fmt::format("{}: --format markdown lists them.", CrossoverCount(replay_)));
+    }
+    Item(SweepLegend(replay_));
+    text_ += '\n';
   }
 
   // `where`: the cases of all troubles that say the same; the table of cases has their ratios.

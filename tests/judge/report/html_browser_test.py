@@ -27,6 +27,26 @@ PATIENCE = 60  # seconds for one answer; a loaded machine takes 10 to start it
 TELEPHONE, DESK = 390, 1280
 # A variant may be called anything, so one is called this. It is also too long for a telephone.
 HOSTILE = "</td><script>hacked = 1</script><img src='https://example.com/x' onerror=\"hacked = 1\">" + "&_x" * 20
+# The run is older than sweeps, but has the cases of two.
+SWEEPS = [{"name": f"b{batch}_h32_kv8_s*_bs128_hd128_f16_decode", "axis": "context",
+           "points": [{"case": f"b{batch}_h32_kv8_s{keys}_bs128_hd128_f16_decode", "value": keys} for keys in contexts]}
+          for batch, contexts in ((1, (128, 4096, 6144, 8192, 16384)), (2, (4096, 8192)))]
+
+
+def without(variant, lines):
+    """The manifest or the records of a run as if this variant had never been in it."""
+    kept = []
+    for record in map(json.loads, lines.splitlines()):
+        if record.get("variant") == variant:
+            continue
+        if "variants" in record:
+            record["variants"].remove(variant)
+        if "arms" in record:
+            for key in ("arms", "checks"):
+                record[key] = [x for x in record[key] if x["variant"] != variant]
+            record["slot_order"] = list(range(len(record["arms"])))
+        kept.append(json.dumps(record))
+    return "\n".join(kept) + "\n"
 
 
 class Browser:
@@ -186,12 +206,13 @@ class Report(unittest.TestCase):
         cls.addClassCleanup(cls._folder.cleanup)
         folder = pathlib.Path(cls._folder.name)
         records = lzma.decompress((RUN / "records.jsonl.xz").read_bytes()).decode()
-        manifest = (RUN / "manifest.json").read_text(encoding="utf-8")
+        manifest = json.dumps(json.loads((RUN / "manifest.json").read_text(encoding="utf-8")) | {"sweeps": SWEEPS})
         cls.pages = {}
-        for name, rename in (("plain", "gather"), ("hostile", HOSTILE)):
+        crossing = tuple(without("spmd_paged_attention_highperf", text) for text in (manifest, records))
+        for name, rename, texts in (("plain", "gather", (manifest, records)), ("hostile", HOSTILE, crossing)):
             run = folder / name
             run.mkdir()
-            for file, text in (("manifest.json", manifest), ("records.jsonl", records)):
+            for file, text in zip(("manifest.json", "records.jsonl"), texts):
                 (run / file).write_text(text.replace('"gather"', json.dumps(rename)), encoding="utf-8")
             page = folder / f"{name}.html"
             with page.open("wb") as out:

@@ -220,10 +220,21 @@ TEST(HtmlReport, HostileTextStaysText) {
   rename(run.verdict.next);
   run.verdict.differences[0].case_name = hostile;
   rename(run.verdict.recommendation.sentences[0]);
+  const Crossover crossover{
+      .below = m.variants[0], .above = "fast", .at = {1.5, 1.2, 1.8}, .first = 1, .last = 2};
+  run.verdict.sweeps = {{.name = hostile,
+                         .axis = hostile,
+                         .points = {{m.cases[0].name, 1, {m.variants[0]}}, {m.cases[1].name, 2, {"fast"}}},
+                         .duels = {{.a = m.variants[0],
+                                    .b = "fast",
+                                    .course = Course::kCrosses,
+                                    .ahead = {},
+                                    .crossovers = {crossover}}}}};
 
   const std::string html = HtmlReport(run.AsReplay(), {.records = hostile, .reports = {}});
   EXPECT_THAT(html, HasSubstr("<h1>sample-suite" + harmless + "</h1>"));
   EXPECT_THAT(html, HasSubstr("<code>b1_s128_bf16_decode" + harmless + "</code>"));
+  EXPECT_THAT(html, HasSubstr("<h3>Over " + harmless + ": <code>" + harmless + "</code></h3>"));
   EXPECT_THAT(html, Not(HasSubstr("alert(1)</script>")));
   EXPECT_THAT(html, Not(HasSubstr("onload='")));
   const Page page(html);

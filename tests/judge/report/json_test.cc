@@ -37,7 +37,7 @@ TEST(JsonReport, HasNoFieldThatItsPageDoesNotName) {
   const std::string page((std::istreambuf_iterator<char>(file)), {});
   ASSERT_FALSE(page.empty());
   std::set<std::string> keys;
-  for (const SampleRun& run : {HandMadeRun(), Interrupted(), GateFailed(), OneVariant()}) {
+  for (const SampleRun& run : {HandMadeRun(), Interrupted(), GateFailed(), OneVariant(), Crossing()}) {
     CollectKeys(Parsed(run), keys);
   }
   EXPECT_GT(keys.size(), 80u);
@@ -95,6 +95,30 @@ TEST(JsonReport, HasEachContrastAndItsCases) {
   EXPECT_EQ(unsure["reason"], "underpowered");
   EXPECT_EQ(unsure["next"], "Run again with --launches 40.");
   EXPECT_EQ(unsure["launches"]["needed"], 40);
+}
+
+TEST(JsonReport, HasEachSweepWithItsCrossovers) {
+  SampleRun run = Crossing();
+  Crossover& x = run.verdict.sweeps[0].duels[0].crossovers.at(0);
+  const double place = x.at.value;
+  x.at.low = 0;
+  x.at.high = kInf;
+  const json sweeps = Parsed(run)["sweeps"];
+  ASSERT_EQ(sweeps.size(), 2u);
+  EXPECT_EQ(sweeps[0]["axis"], "context");
+  EXPECT_EQ(sweeps[0]["points"][1], json({{"case", kCases[1]}, {"value", 4096}, {"winners", {"fast"}}}));
+  const json& duel = sweeps[0]["duels"][0];
+  EXPECT_EQ(duel["a"], "slow");
+  EXPECT_EQ(duel["b"], "fast");
+  EXPECT_EQ(duel["course"], "crosses");
+  EXPECT_TRUE(duel["ahead"].is_null());
+  ASSERT_EQ(duel["crossovers"].size(), 1u);
+  EXPECT_EQ(duel["crossovers"][0]["below"], "slow");
+  EXPECT_EQ(duel["crossovers"][0]["above"], "fast");
+  EXPECT_EQ(duel["crossovers"][0]["at"], json({{"value", place}, {"low", nullptr}, {"high", nullptr}}));
+  EXPECT_EQ(duel["crossovers"][0]["launches"], json({{"used", 12}, {"left_out", 0}}));
+  EXPECT_EQ(sweeps[1]["duels"][0]["course"], "ahead");
+  EXPECT_EQ(sweeps[1]["duels"][0]["ahead"], "fast");
 }
 
 TEST(JsonReport, WhatIsNotKnownIsNull) {

@@ -114,6 +114,20 @@ SampleRun UnsupportedCase() {
   return Judged(std::move(run));
 }
 
+SampleRun Crossing() {
+  const std::vector<std::string> variants = {"slow", "fast", "third"};
+  SampleRun run = Measured(variants, {{"slow", 10}, {"fast", 8}, {"third", 20}});
+  for (LaunchRecord& launch : run.records.launches) {
+    if (launch.case_name != kCases[0]) continue;
+    launch = SampleLaunch(run.manifest, kCases[0], launch.launch, {{"slow", 10}, {"fast", 12}, {"third", 11}},
+                          kQuiet);
+  }
+  run.manifest.sweeps = {
+      {"b1_h16_kv8_s*_bs64_hd128_bf16_decode", "context", {{kCases[0], 512}, {kCases[1], 4096}}},
+      {"b*_h16_kv8_s4096_bs64_hd128_bf16_decode", "batch", {{kCases[1], 1}, {kCases[2], 4}}}};
+  return Judged(std::move(run));
+}
+
 std::vector<RunKind> RunKinds() {
   return {{"ClearWin", ClearWin},
           {"AllTies", AllTies},
@@ -125,7 +139,8 @@ std::vector<RunKind> RunKinds() {
           {"GateFailed", GateFailed},
           {"Hung", Hung},
           {"Contaminated", Contaminated},
-          {"Unsupported", UnsupportedCase}};
+          {"Unsupported", UnsupportedCase},
+          {"Crossing", Crossing}};
 }
 
 void PrintTo(const RunKind& kind, std::ostream* out) { *out << kind.name; }

@@ -23,6 +23,7 @@ SampleRun GateFailed();       // `fast` wrong on the first case
 SampleRun Hung();             // `stuck` hung on the second case; `fast` and `slow` are fine
 SampleRun Contaminated();     // one launch left out
 SampleRun UnsupportedCase();  // `fast` doesn't support the third case
+SampleRun Crossing();         // `fast` overtakes `slow` over the context, and leads over the batch
 
 struct RunKind {
   const char* name;

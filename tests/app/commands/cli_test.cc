@@ -193,6 +193,18 @@ TEST(Cli, ListsVariantsSuitesAndCases) {
   EXPECT_TRUE(Holds(Pagoda({"list", "cases", "smoke"}).out, "b1_h4_kv2_s256_bs16_hd64_bf16_decode"));
 }
 
+TEST(Cli, ListsTheSweepsOfASuite) {
+  const nlohmann::json listed = io::ParseJson(Pagoda({"list", "cases", "crossover", "--json"}).out, "cases");
+  const nlohmann::json& first = listed.at("sweeps").at(0);
+  EXPECT_EQ(first.at("sweep"), "b1_h16_kv8_s*_bs64_hd128_bf16_decode");
+  EXPECT_EQ(first.at("axis"), "context");
+  EXPECT_EQ(first.at("points").at(0).at("value"), 64);
+  EXPECT_EQ(first.at("points").at(0).at("case"), listed.at("cases").at(0).at("name"));
+  const std::string table = Pagoda({"list", "cases", "crossover"}).out;
+  EXPECT_TRUE(Holds(table, "b*_h16_kv8_s64_bs64_hd128_bf16_decode     batch    1, 2, 8 and 32\n"));
+  EXPECT_TRUE(io::ParseJson(Pagoda({"list", "cases", "smoke", "--json"}).out, "cases").at("sweeps").empty());
+}
+
 // Writes a suite with drawn lengths and a trace for it.
 struct TraceFiles {
   std::string suite = ::testing::TempDir() + "/pagoda_drawn.toml";

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 
 #include "judge/bench/case_name.h"
 #include "judge/bench/lengths.h"
@@ -45,8 +46,8 @@ std::string WithLine(const std::string& line) {
 }
 
 TEST(BuiltinSuites, ComeInTheirOrder) {
-  EXPECT_THAT(SuiteNames(),
-              ElementsAre("seed-paged-attention", "llm", "serving", "production", "page-sizes", "smoke"));
+  EXPECT_THAT(SuiteNames(), ElementsAre("seed-paged-attention", "llm", "serving", "production", "page-sizes",
+                                        "crossover", "smoke"));
   for (const std::string& name : SuiteNames()) EXPECT_EQ(LoadSuite(name).name, name);
 }
 
@@ -109,6 +110,23 @@ TEST(BuiltinSuites, ProductionHoldsItsThreeCases) {
                                           "b64_h64_kv1_s8192_bs64_hd128_bf16_decode",    //
                                           "b64_h64_kv1_s8192_bs64_hd256_bf16_decode"));
   for (const CaseSpec& c : suite.cases) EXPECT_EQ(c.least_batch, 16);
+}
+
+TEST(BuiltinSuites, CrossoverSweepsContextAndBatchWithinItsMemory) {
+  const Suite suite = LoadSuite("crossover");
+  std::map<std::string, int> of_axis;
+  int64_t longest = 0, largest = 0;
+  for (const Sweep& sweep : SweepsOf(suite.cases)) ++of_axis[sweep.axis];
+  for (const CaseSpec& c : suite.cases) {
+    longest = std::max(longest, c.contexts.front());
+    largest = std::max(largest, std::ssize(c.contexts));
+    EXPECT_LE(std::ssize(c.contexts) * c.contexts.front(), 65536) << c.name;
+    EXPECT_GE(c.contexts.front(), 64);
+  }
+  EXPECT_EQ(longest, 65536);
+  EXPECT_EQ(largest, 32);
+  EXPECT_EQ(of_axis["context"], 4) << "one for each batch";
+  EXPECT_EQ(of_axis["batch"], 5) << "one for each context that two batches have";
 }
 
 TEST(BuiltinSuites, EveryCaseNameReadsBack) {

@@ -12,11 +12,12 @@
 #include "app/commands/console.h"
 #include "base/io/mapped_file.h"
 #include "judge/record/jsonl.h"
+#include "judge/report/comparison.h"
 #include "judge/report/html.h"
 #include "judge/report/json.h"
 #include "judge/report/markdown.h"
-#include "judge/report/several.h"
 #include "judge/report/terminal.h"
+#include "judge/verdict/comparison.h"
 #include "pagoda/status.h"
 
 namespace pagoda::app {
@@ -51,16 +52,29 @@ void RequireRunDirectory(const std::filesystem::path& directory) {
 }
 
 std::string SeveralRuns(const std::vector<SavedRun>& runs, ReportFormat format, bool colour) {
+  std::vector<judge::ComparedRun> compared;
   std::vector<judge::NamedReplay> named;
-  named.reserve(runs.size());
-  for (const SavedRun& run : runs) named.push_back({run.directory.string(), run.AsReplay()});
-  const judge::Table table = judge::RunsTable(named);
-  return (format == ReportFormat::kMarkdown ? judge::MarkdownTable(table)
-                                            : judge::PlainTable(table, "", colour)) +
-         '\n';
+  for (const SavedRun& run : runs) {
+    compared.push_back({run.directory.string(), run.manifest, run.records});
+    named.push_back({run.directory.string(), run.AsReplay()});
+  }
+  const std::vector<judge::Comparison> comparisons = judge::CompareRuns(compared);
+  const judge::ComparisonReport report{named, comparisons};
+  switch (format) {
+    case ReportFormat::kTerminal:
+      return judge::ComparisonTerminal(report, colour);
+    case ReportFormat::kMarkdown:
+      return judge::ComparisonMarkdown(report);
+    case ReportFormat::kJson:
+      return judge::ComparisonJson(report);
+    case ReportFormat::kHtml:
+      break;
+  }
+  throw Error(ErrorCode::kInvalidArgument, "--format html",
+              "makes a page of one run; take terminal, markdown or json for several");
 }
 
-std::string OneRun(const SavedRun& run, ReportFormat format, bool colour, bool alone) {
+std::string OneRun(const SavedRun& run, ReportFormat format, bool colour) {
   const judge::ReportPaths paths{.records = run.RecordsPath(), .reports = {}};
   switch (format) {
     case ReportFormat::kTerminal:
@@ -68,7 +82,7 @@ std::string OneRun(const SavedRun& run, ReportFormat format, bool colour, bool a
     case ReportFormat::kMarkdown:
       return judge::MarkdownReport(run.AsReplay(), paths);
     case ReportFormat::kJson:
-      return judge::JsonReport(run.AsReplay(), paths, alone ? 2 : -1);
+      return judge::JsonReport(run.AsReplay(), paths, 2);
     case ReportFormat::kHtml:
       return judge::HtmlReport(run.AsReplay(), paths);
   }
@@ -76,9 +90,6 @@ std::string OneRun(const SavedRun& run, ReportFormat format, bool colour, bool a
 }
 
 void Print(const ReportOptions& options) {
-  if (options.Format() == ReportFormat::kHtml && options.directories.size() > 1) {
-    throw Error(ErrorCode::kInvalidArgument, "--format html", "makes a page of one run; give one directory");
-  }
   std::vector<SavedRun> runs;
   runs.reserve(options.directories.size());
   for (const std::string& directory : options.directories) runs.push_back(LoadRun(directory));
@@ -104,17 +115,7 @@ SavedRun LoadRun(const std::filesystem::path& directory) {
 }
 
 std::string ReportText(const std::vector<SavedRun>& runs, ReportFormat format, bool colour) {
-  const bool alone = runs.size() == 1;
-  std::string text;
-  if (!alone && format != ReportFormat::kJson) text = SeveralRuns(runs, format, colour);
-  for (const SavedRun& run : runs) {
-    if (!alone && format == ReportFormat::kTerminal) {
-      text += judge::Inked(judge::OneLine(run.directory.string()), judge::Ink::kBold, colour) + '\n';
-    }
-    text += OneRun(run, format, colour, alone);
-    if (&run != &runs.back() && format != ReportFormat::kJson) text += '\n';
-  }
-  return text;
+  return runs.size() == 1 ? OneRun(runs.front(), format, colour) : SeveralRuns(runs, format, colour);
 }
 
 std::vector<std::string> WriteReports(const SavedRun& run) {
@@ -123,7 +124,7 @@ std::vector<std::string> WriteReports(const SavedRun& run) {
        {std::pair{"report.md", ReportFormat::kMarkdown}, std::pair{"report.json", ReportFormat::kJson},
         std::pair{"report.html", ReportFormat::kHtml}}) {
     const std::filesystem::path path = run.directory / file;
-    io::WriteFileAtomically(path, OneRun(run, format, false, true));
+    io::WriteFileAtomically(path, OneRun(run, format, false));
     written.push_back(path.string());
   }
   return written;
@@ -131,8 +132,12 @@ std::vector<std::string> WriteReports(const SavedRun& run) {
 
 void AddReport(CLI::App& app, CommandContext& context) {
   auto options = std::make_shared<ReportOptions>();
-  CLI::App* command = app.add_subcommand("report", "Report on saved runs; never measures");
-  command->add_option("DIR", options->directories, "Directories that `pagoda bench` wrote")->required();
+  CLI::App* command = app.add_subcommand(
+      "report", "Report on a saved run, or compare later runs with the first; never measures");
+  command
+      ->add_option("DIR", options->directories,
+                   "Directories that `pagoda bench` wrote: one to report on, or OLD NEW ... to compare")
+      ->required();
   auto* format = command->add_option("--format", options->format, "terminal, markdown, json or html")
                      ->check(CLI::IsMember({"terminal", "markdown", "json", "html"}).description(""))
                      ->type_name("FORMAT");
@@ -142,8 +147,17 @@ void AddReport(CLI::App& app, CommandContext& context) {
       "  pagoda report runs/2026-03-01\n"
       "  pagoda report runs/2026-03-01 --format markdown > report.md\n"
       "  pagoda report runs/2026-03-01 --format html > report.html   (opens without a network)\n"
-      "Exit codes: 0 done, 2 no such run or a broken record (its line is named), 6 I/O error.\n"
-      "--json of several runs is one object a line.");
+      "  pagoda report runs/yesterday runs/today     (or: machine A, machine B)\n"
+      "Several runs: did the speed-up of a variant over the baseline change since the first run? By the rule "
+      "of\n"
+      "`bench`, over all cases of both. Raw times stand beside it without a verdict: two runs aren't paired "
+      "in\n"
+      "time. Of one change of code, `bench --baseline-lib` sees more. Runs of another delta, without a "
+      "common\n"
+      "case or the first run's baseline, or with another problem under a common name are refused.\n"
+      "Exit codes: 0 done, 2 no such run, a broken record (its line is named) or runs that can't be "
+      "compared,\n"
+      "6 I/O error.");
   command->callback([options, &context] {
     Print(*options);
     context.exit_code = kDone;

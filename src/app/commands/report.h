@@ -27,9 +27,8 @@ SavedRun LoadRun(const std::filesystem::path& directory);
 
 enum class ReportFormat : unsigned char { kTerminal, kMarkdown, kJson, kHtml };
 
-// The reports of one or more runs, as printed: terminal and Markdown open with a table of the runs where
-// there are several; JSON is one indented object, or one line per run; HTML is one page and takes one run.
-// Not empty.
+// The report of one run, or each later run compared with the first, as printed; at least one. HTML is a page
+// of one run. Throws Error (kInvalidArgument) for runs that can't be compared.
 std::string ReportText(const std::vector<SavedRun>& runs, ReportFormat format, bool colour);
 
 // Writes report.md, report.json and report.html into the run's directory and returns their paths.

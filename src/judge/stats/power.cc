@@ -87,6 +87,17 @@ int LeastLaunches(double alpha) {
   return static_cast<int>(std::ceil(1 + std::log2(1 / alpha) - 1e-9));
 }
 
+int LeastLaunchesOfTwo(double alpha) {
+  RequireChance(alpha, "alpha");
+  double p = 2;  // of two runs that don't overlap
+  int launches = 0;
+  for (; p > alpha; ++launches) {
+    const double next = launches + 1;
+    p *= next / (2 * (2 * next - 1));  // C(2J, J) = C(2J - 2, J - 1) * 2 (2J - 1) / J
+  }
+  return launches;
+}
+
 int PlannedLaunches(double alpha) {
   return std::max(kDefaultLaunches, LeastLaunches(alpha) + kSpareLaunches);
 }

@@ -18,6 +18,9 @@ double AdjustedAlpha(int cases, int contrasts);
 // The fewest launches at which the exact signed-rank test can reach `alpha` at all: J >= 1 + log2(1 / alpha).
 int LeastLaunches(double alpha);
 
+// The same for the exact rank-sum test of two runs of J launches each: 2 / C(2J, J) <= alpha.
+int LeastLaunchesOfTwo(double alpha);
+
 // The launches of a run of which nothing is known yet: kDefaultLaunches, or kSpareLaunches above the fewest
 // where that is more. At the very fewest a single launch of the other sign hides an effect, and a family of
 // 40 contrasts sees twice delta at a launch spread of 1% in only nine runs of ten; three more make that at

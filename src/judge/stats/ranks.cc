@@ -22,22 +22,6 @@ void RequireNumbers(std::span<const double> sample) {
   }
 }
 
-void RequireSample(std::span<const double> sample) {
-  RequireNumbers(sample);
-  for (size_t i = 0; i < sample.size(); ++i) {
-    if (!std::isfinite(sample[i])) {
-      throw Error(ErrorCode::kInvalidArgument, fmt::format("sample[{}]", i),
-                  fmt::format("= {} is not a finite number", sample[i]));
-    }
-  }
-}
-
-void RequireLevel(double level) {
-  if (!(level > 0 && level < 1)) {
-    throw Error(ErrorCode::kInvalidArgument, "level", fmt::format("= {} is outside 0..1", level));
-  }
-}
-
 void RequireExact(size_t n) {
   if (n > kMaxExactRanks) {
     throw Error(ErrorCode::kInvalidArgument, "sample",
@@ -112,6 +96,22 @@ Estimate IntervalOf(size_t n, const std::vector<double>& low, const std::vector<
 }
 
 }  // namespace
+
+void RequireSample(std::span<const double> sample) {
+  RequireNumbers(sample);
+  for (size_t i = 0; i < sample.size(); ++i) {
+    if (!std::isfinite(sample[i])) {
+      throw Error(ErrorCode::kInvalidArgument, fmt::format("sample[{}]", i),
+                  fmt::format("= {} is not a finite number", sample[i]));
+    }
+  }
+}
+
+void RequireLevel(double level) {
+  if (!(level > 0 && level < 1)) {
+    throw Error(ErrorCode::kInvalidArgument, "level", fmt::format("= {} is outside 0..1", level));
+  }
+}
 
 double Median(std::span<const double> sample) {
   RequireSample(sample);

@@ -16,6 +16,10 @@ struct Estimate {
 };
 
 // Samples must be finite; an empty one throws Error(sample).
+void RequireSample(std::span<const double> sample);
+// Of an interval: throws Error(level) outside 0 < level < 1.
+void RequireLevel(double level);
+
 double Median(std::span<const double> sample);
 // Linear interpolation between order statistics at q * (n - 1) (type 7 of Hyndman and Fan); 0 <= q <= 1.
 double Quantile(std::span<const double> sample, double q);

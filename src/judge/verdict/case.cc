@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "judge/stats/power.h"
+#include "judge/stats/two_samples.h"
 #include "pagoda/status.h"
 
 namespace pagoda::judge {
@@ -45,15 +46,20 @@ std::string Times(const Estimate& ratio) {
   return fmt::format("{:.3f}x [{:.3f}, {:.3f}]", ratio.value, ratio.low, ratio.high);
 }
 
-std::string RunAgain(int launches) { return fmt::format("Run again with --launches {}.", launches); }
+std::string RunAgain(int launches, const RuleInput& input) {
+  return fmt::format("Run {}again with --launches {}.", input.two_runs ? "both " : "", launches);
+}
+
+int LeastFor(const RuleInput& input) {
+  return input.two_runs ? LeastLaunchesOfTwo(input.alpha) : LeastLaunches(input.alpha);
+}
 
 void Inconclude(Outcome& outcome, Reason reason, std::string why, std::string next) {
   Settle(outcome, Verdict::kInconclusive, reason, std::move(why), std::move(next));
 }
 
 bool Contaminated(const RuleInput& input, int used) {
-  return input.left_out > 0 &&
-         (input.left_out > kMostLeftOut * input.planned || used < LeastLaunches(input.alpha));
+  return input.left_out > 0 && (input.left_out > kMostLeftOut * input.planned || used < LeastFor(input));
 }
 
 // Two groups of launches matter where they tell different stories: one is past delta_star, and the other
@@ -123,20 +129,20 @@ int LaunchesToSettle(const Outcome& outcome, double alpha) {
   return LaunchesFor(outcome.sigma, outcome.delta - effect, 0, 1 - kTieLevel, more);
 }
 
-void ExplainNoVerdict(Outcome& outcome, double alpha) {
+void ExplainNoVerdict(Outcome& outcome, const RuleInput& input) {
   const double effect = std::abs(outcome.theta.value);
   const bool significant = outcome.p_adjusted < kAlpha && (outcome.theta.high < 0 || outcome.theta.low > 0);
-  const int least = LeastLaunches(alpha);
+  const int least = LeastFor(input);
   if (outcome.launches_used < least) {
     const bool unfinished = outcome.launches_used + outcome.launches_left_out < outcome.launches_planned;
-    outcome.launches_needed = PlannedLaunches(alpha);
+    outcome.launches_needed = PlannedLaunches(input.alpha);
     Inconclude(outcome, Reason::kTooFewLaunches,
                fmt::format("{} can't reach significance after adjustment, whatever the effect; it takes {}",
                            outcome.launches_used == 1 ? "1 launch"
                                                       : fmt::format("{} launches", outcome.launches_used),
                            least),
                unfinished && outcome.launches_planned >= least ? "Finish the run with --resume."
-                                                               : RunAgain(outcome.launches_needed));
+                                                               : RunAgain(outcome.launches_needed, input));
     return;
   }
   if (significant && effect >= outcome.delta && effect < outcome.delta_star) {
@@ -146,10 +152,10 @@ void ExplainNoVerdict(Outcome& outcome, double alpha) {
                "Take it as no difference, or narrow the null arm with more launches on a quieter machine.");
     return;
   }
-  outcome.launches_needed = LaunchesToSettle(outcome, alpha);
+  outcome.launches_needed = LaunchesToSettle(outcome, input.alpha);
   std::string why =
       fmt::format("{} with a spread of {} between launches", Times(outcome.speedup), Percent(outcome.sigma));
-  std::string next = RunAgain(outcome.launches_needed);
+  std::string next = RunAgain(outcome.launches_needed, input);
   if (outcome.launches_needed == 0) {
     why += fmt::format("; it lies at the edge of {}", Percent(outcome.delta));
     next = "Choose a --delta that is clearly smaller or larger than the effect; more launches won't tell.";
@@ -157,13 +163,11 @@ void ExplainNoVerdict(Outcome& outcome, double alpha) {
   Inconclude(outcome, Reason::kUnderpowered, std::move(why), std::move(next));
 }
 
-}  // namespace
-
-Outcome Measure(const ContrastSample& sample, const RuleInput& input) {
-  RequireFit(sample);
+// An outcome in which no number is known yet.
+Outcome Unmeasured(const RuleInput& input, size_t used) {
   Outcome outcome;
   outcome.launches_planned = input.planned;
-  outcome.launches_used = static_cast<int>(sample.typical.size());
+  outcome.launches_used = static_cast<int>(used);
   outcome.launches_left_out = input.left_out;
   outcome.delta = std::log1p(input.delta);
   for (Estimate* estimate :
@@ -172,30 +176,102 @@ Outcome Measure(const ContrastSample& sample, const RuleInput& input) {
     *estimate = kNothing;
   }
   outcome.sigma = outcome.mde = outcome.null_sigma = outcome.nu = outcome.delta_star = kNaN;
-  if (sample.typical.empty()) return outcome;
+  return outcome;
+}
 
-  const bool typical = input.statistic == Statistic::kTypical;
-  const std::span<const double> values = typical ? sample.typical : sample.floor;
-  const std::span<const double> null_values = typical ? sample.null_typical : sample.null_floor;
-  outcome.theta_typical = HodgesLehmannInterval(sample.typical, kLevel);
-  outcome.theta_floor = HodgesLehmannInterval(sample.floor, kLevel);
-  outcome.theta = typical ? outcome.theta_typical : outcome.theta_floor;
-  outcome.theta_tie = HodgesLehmannInterval(values, kTieLevel);
+std::span<const double> ValuesOf(const ContrastSample& sample, const RuleInput& input) {
+  return input.statistic == Statistic::kTypical ? sample.typical : sample.floor;
+}
+
+std::span<const double> NullValuesOf(const ContrastSample& sample, const RuleInput& input) {
+  return input.statistic == Statistic::kTypical ? sample.null_typical : sample.null_floor;
+}
+
+// The ratios of both statistics and of the one that counts.
+void SetRatios(const RuleInput& input, Outcome& outcome) {
+  outcome.theta = input.statistic == Statistic::kTypical ? outcome.theta_typical : outcome.theta_floor;
   outcome.speedup = AsRatio(outcome.theta);
   outcome.speedup_typical = AsRatio(outcome.theta_typical);
   outcome.speedup_floor = AsRatio(outcome.theta_floor);
-  outcome.p = outcome.p_adjusted = SignedRankP(values);
-  outcome.sigma = StandardDeviation(values);
-  outcome.modes = FindModes(values);
-  if (null_values.empty()) return outcome;
+}
 
-  const Estimate null = HodgesLehmannInterval(null_values, kLevel);
+double Reach(const Estimate& theta) { return std::max(std::abs(theta.low), std::abs(theta.high)); }
+
+void SetNull(const Estimate& null, double sigma, double nu, const RuleInput& input, Outcome& outcome) {
   outcome.null = AsRatio(null);
-  outcome.null_sigma = StandardDeviation(null_values);
-  outcome.nu = std::max(std::abs(null.low), std::abs(null.high));
+  outcome.null_sigma = sigma;
+  outcome.nu = nu;
   outcome.delta_star = std::max(outcome.delta, outcome.nu);
   outcome.mde = std::expm1(
       MinimumDetectableEffect(outcome.sigma, outcome.launches_used, outcome.delta_star, input.alpha));
+}
+
+// Two groups of launches in either run, as changes against the middle of the other run.
+std::optional<Modes> ModesOfChange(std::span<const double> before, std::span<const double> after) {
+  if (std::optional<Modes> modes = FindModes(after)) {
+    const double middle = Median(before);
+    modes->low -= middle;
+    modes->high -= middle;
+    return modes;
+  }
+  std::optional<Modes> modes = FindModes(before);
+  if (!modes) return modes;
+  const double middle = Median(after);
+  *modes = Modes{.low = middle - modes->high,
+                 .high = middle - modes->low,
+                 .low_count = modes->high_count,
+                 .high_count = modes->low_count,
+                 .separation = modes->separation};
+  return modes;
+}
+
+}  // namespace
+
+Outcome Measure(const ContrastSample& sample, const RuleInput& input) {
+  RequireFit(sample);
+  Outcome outcome = Unmeasured(input, sample.typical.size());
+  if (sample.typical.empty()) return outcome;
+
+  const std::span<const double> values = ValuesOf(sample, input);
+  outcome.theta_typical = HodgesLehmannInterval(sample.typical, kLevel);
+  outcome.theta_floor = HodgesLehmannInterval(sample.floor, kLevel);
+  outcome.theta_tie = HodgesLehmannInterval(values, kTieLevel);
+  SetRatios(input, outcome);
+  outcome.p = outcome.p_adjusted = SignedRankP(values);
+  outcome.sigma = StandardDeviation(values);
+  outcome.modes = FindModes(values);
+
+  const std::span<const double> null_values = NullValuesOf(sample, input);
+  if (null_values.empty()) return outcome;
+  const Estimate null = HodgesLehmannInterval(null_values, kLevel);
+  SetNull(null, StandardDeviation(null_values), Reach(null), input, outcome);
+  return outcome;
+}
+
+Outcome MeasureChange(const ContrastSample& before, const ContrastSample& after, const RuleInput& input) {
+  RequireFit(before);
+  RequireFit(after);
+  Outcome outcome = Unmeasured(input, std::min(before.typical.size(), after.typical.size()));
+  if (outcome.launches_used == 0) return outcome;
+
+  const std::span<const double> earlier = ValuesOf(before, input);
+  const std::span<const double> later = ValuesOf(after, input);
+  outcome.theta_typical = ShiftInterval(before.typical, after.typical, kLevel);
+  outcome.theta_floor = ShiftInterval(before.floor, after.floor, kLevel);
+  outcome.theta_tie = ShiftInterval(earlier, later, kTieLevel);
+  SetRatios(input, outcome);
+  outcome.p = outcome.p_adjusted = RankSumP(earlier, later);
+  outcome.sigma = std::hypot(StandardDeviation(earlier), StandardDeviation(later));
+  outcome.modes = ModesOfChange(earlier, later);
+
+  const std::span<const double> null_before = NullValuesOf(before, input);
+  const std::span<const double> null_after = NullValuesOf(after, input);
+  if (null_before.empty() || null_after.empty()) return outcome;
+  const Estimate null = ShiftInterval(null_before, null_after, kLevel);
+  const double nu = std::max({Reach(null), Reach(HodgesLehmannInterval(null_before, kLevel)),
+                              Reach(HodgesLehmannInterval(null_after, kLevel))});
+  SetNull(null, std::hypot(StandardDeviation(null_before), StandardDeviation(null_after)), nu, input,
+          outcome);
   return outcome;
 }
 
@@ -221,7 +297,7 @@ void Decide(Outcome& outcome, const RuleInput& input) {
   } else if (outcome.theta_tie.low > -outcome.delta && outcome.theta_tie.high < outcome.delta) {
     Settle(outcome, Verdict::kTie, Reason::kNone, "", "");
   } else {
-    ExplainNoVerdict(outcome, input.alpha);
+    ExplainNoVerdict(outcome, input);
   }
 }
 

@@ -119,11 +119,19 @@ struct RuleInput {
   int left_out = 0;       // contaminated
   double coarseness = 0;  // clock resolution / epoch, the largest over both arms and all launches
   double alpha = 0.05;    // the family's level over its size: for the MDE and the launches that it would take
+  bool two_runs = false;  // the outcome is MeasureChange's
 };
 
 // The numbers of an outcome: all but the verdict and p_adjusted. Throws Error(sample) when the four vectors
 // don't fit each other.
 Outcome Measure(const ContrastSample& sample, const RuleInput& input);
+// How the contrast changed from one run to another: theta is after - before, so above 0 the variant lost
+// ground to the baseline. Launches of two runs aren't paired, so interval and p are those of two independent
+// samples. The null arm is held to the same question: nu is the largest of its change's |endpoint| and of its
+// own in either run. Sigma is that of a difference, launches_used the smaller number of the two; `planned`
+// and `left_out` of `input` are of the run that lost more launches.
+Outcome MeasureChange(const ContrastSample& before, const ContrastSample& after, const RuleInput& input);
+
 // The verdict, once Holm has set p_adjusted. First match:
 //   INCONCLUSIVE  no usable launch; no null arm; contaminated; launches bimodal; clock too coarse; typical
 //   and floor

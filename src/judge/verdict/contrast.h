@@ -31,6 +31,13 @@ struct Contrast {
   Counts counts_host;
 };
 
+// The adjusted p-values of one contrast.
+struct AdjustedP {
+  std::array<std::vector<double>, 2> cases;  // by clock, then case
+  std::array<double, 2> overall = {1, 1};
+};
+struct MeasuredContrast;  // ruling.h
+
 // All pairs of variants. Contrasts with the baseline are one Holm family (cases x contrasts), pairs without
 // it another, so that asking who leads costs the contrasts no power; device and host time each have their
 // own. Overall verdicts are adjusted over the pairs of their family.
@@ -43,22 +50,17 @@ class PairTable {
   Contrast Build(std::string_view variant, std::string_view baseline) const;
 
  private:
-  struct Adjusted {
-    std::array<std::vector<double>, 2> cases;  // by clock, then case
-    std::array<double, 2> overall = {1, 1};
-  };
-  struct Measured;
   using Pair = std::pair<std::string, std::string>;
 
   static Pair Key(std::string_view a, std::string_view b);
   int PairsInFamilyOf(const Pair& pair) const;
-  Measured MeasurePair(std::string_view variant, std::string_view baseline) const;
+  MeasuredContrast MeasurePair(std::string_view variant, std::string_view baseline) const;
   void AdjustFamily(const std::vector<Pair>& family);
 
   const Manifest& manifest_;
   const std::vector<CaseRecords>& records_;
   Statistic statistic_;
-  std::map<Pair, Adjusted> adjusted_;
+  std::map<Pair, AdjustedP> adjusted_;
 };
 
 // The statistic whose null arm spreads less over launches, by the geometric mean over cases of its standard

@@ -31,7 +31,8 @@ class ReportCommand : public testing::Test {
 
   // A directory as bench leaves it.
   std::filesystem::path SaveRun(const std::string& name) {
-    const judge::SampleRun run = judge::HandMadeRun();
+    judge::SampleRun run = judge::HandMadeRun();
+    run.manifest.command_line += " --out " + name;  // so that no two are the same run
     const std::filesystem::path directory = root_ / name;
     std::filesystem::create_directories(directory);
     judge::WriteManifest(directory / "manifest.json", run.manifest);
@@ -88,16 +89,20 @@ TEST_F(ReportCommand, NamesTheRawData) {
   EXPECT_THAT(Run({directory}), HasSubstr("Raw data: " + directory + "/records.jsonl\n"));
 }
 
-TEST_F(ReportCommand, SeveralRunsStartWithATableAndGiveALineOfJsonEach) {
+TEST_F(ReportCommand, ComparesSeveralRuns) {
   const std::string a = SaveRun("a").string(), b = SaveRun("b").string();
   EXPECT_THAT(Run({a, b}),
-              testing::AllOf(StartsWith("run"), HasSubstr("\n" + a + "  "), HasSubstr("\n" + b + "\n")));
+              testing::AllOf(StartsWith("  run"), HasSubstr(b + " (after) against " + a + " (before)\n")));
   EXPECT_THAT(Run({a, b, "--format", "markdown"}), StartsWith("| run | suite | verdict |"));
-  std::istringstream lines(Run({a, b, "--json"}));
-  int count = 0;
-  for (std::string line; std::getline(lines, line); ++count)
-    EXPECT_EQ(nlohmann::json::parse(line)["schema"], 1);
-  EXPECT_EQ(count, 2);
+  const auto report = nlohmann::json::parse(Run({a, b, "--json"}));
+  EXPECT_EQ(report["schema"], 1);
+  EXPECT_EQ(report["runs"][1]["directory"], b);
+  EXPECT_EQ(report["comparisons"][0]["changes"][0]["verdict"], "TIE");
+}
+
+TEST_F(ReportCommand, RefusesTheSameRunTwice) {
+  const std::string a = SaveRun("a").string();
+  EXPECT_THAT(Refusal({a, a}), HasSubstr("it is the same run"));
 }
 
 TEST_F(ReportCommand, RefusesADirectoryThatIsNotThere) {
@@ -162,7 +167,7 @@ TEST_F(ReportCommand, WritesTheReportsThatItPrints) {
 
 TEST_F(ReportCommand, MakesNoPageOfSeveralRuns) {
   const std::string a = SaveRun("a").string(), b = SaveRun("b").string();
-  EXPECT_THAT(Refusal({a, b, "--format", "html"}), HasSubstr("give one directory"));
+  EXPECT_THAT(Refusal({a, b, "--format", "html"}), HasSubstr("makes a page of one run"));
 }
 
 }  // namespace

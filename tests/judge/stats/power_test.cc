@@ -44,6 +44,16 @@ TEST(LeastLaunches, AreThoseWhoseLeastPReachesAlpha) {
   }
 }
 
+// 2 / C(2J, J): 0.1, 0.0286 and 0.0079 at J = 3, 4 and 5.
+TEST(LeastLaunchesOfTwo, AreThoseWhoseLeastPReachesAlpha) {
+  EXPECT_EQ(LeastLaunchesOfTwo(0.1 + 1e-12), 3);
+  EXPECT_EQ(LeastLaunchesOfTwo(0.05), 4);
+  EXPECT_EQ(LeastLaunchesOfTwo(2.0 / 70 + 1e-12), 4);
+  EXPECT_EQ(LeastLaunchesOfTwo(2.0 / 70 - 1e-12), 5);
+  EXPECT_EQ(LeastLaunchesOfTwo(0.05 / 40), 7);
+  EXPECT_THROW(LeastLaunchesOfTwo(0), Error);
+}
+
 TEST(PlannedLaunches, AreTwelveOrThreeAboveTheFewest) {
   EXPECT_EQ(PlannedLaunches(0.05), 12);
   EXPECT_EQ(PlannedLaunches(AdjustedAlpha(10, 1)), 12);

@@ -1,9 +1,15 @@
-# cmake --install: the program, the three links of the kernel library, the public headers and the CMake package.
+# cmake --install: the program with its manual page and completions, the three links of the kernel library, the public
+# headers and the CMake package.
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/pagoda)
 
 if(TARGET pagoda)
   install(TARGETS pagoda)
+  set(printed ${CMAKE_BINARY_DIR}/printed)
+  install(FILES ${printed}/pagoda.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  install(FILES ${printed}/pagoda DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+  install(FILES ${printed}/_pagoda DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+  install(FILES ${printed}/pagoda.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 endif()
 install(TARGETS pagoda_kernels EXPORT pagodaTargets)
 install(TARGETS pagoda_kernels_relink pagoda_kernels_relink2)

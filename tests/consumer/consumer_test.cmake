@@ -12,6 +12,13 @@ execute_process(COMMAND ${DIR}/build/consumer COMMAND_ERROR_IS_FATAL ANY)
 # The installed program finds the installed kernels.
 execute_process(COMMAND ${DIR}/prefix/bin/pagoda list variants COMMAND_ERROR_IS_FATAL ANY)
 
+foreach(file man/man1/pagoda.1 bash-completion/completions/pagoda zsh/site-functions/_pagoda
+             fish/vendor_completions.d/pagoda.fish)
+  if(NOT EXISTS ${DIR}/prefix/share/${file})
+    message(FATAL_ERROR "share/${file} is not installed")
+  endif()
+endforeach()
+
 # What is installed stands by itself: nothing in it may point back to the tree or the build folder.
 file(GLOB_RECURSE package ${DIR}/prefix/*.cmake)
 foreach(file ${package})

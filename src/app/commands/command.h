@@ -47,5 +47,6 @@ void AddLaunch(CLI::App& app, CommandContext& context);  // hidden: one launch o
 void AddReport(CLI::App& app, CommandContext& context);
 void AddSelftest(CLI::App& app, CommandContext& context);
 void AddCompletion(CLI::App& app, CommandContext& context);
+void AddMan(CLI::App& app, CommandContext& context);  // hidden: the manual page, for installing it
 
 }  // namespace pagoda::app

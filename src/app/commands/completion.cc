@@ -46,13 +46,9 @@ std::vector<std::string> All(const Words& words) {
   return all;
 }
 
-std::string ForBash(const std::vector<Words>& list) {
-  std::string text =
-      "# bash completion of pagoda; put into ~/.bashrc: eval \"$(pagoda completion bash)\"\n"
-      "_pagoda() {\n"
-      "  local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command= word words\n"
-      "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD - 1}\"; do\n"
-      "    case \"$command $word\" in\n";
+// The cases of a shell's `case "$command $word"` that follow a line from command to command.
+std::string FollowingCases(const std::vector<Words>& list) {
+  std::string text;
   for (const Words& words : list) {
     if (words.command.empty()) continue;
     const size_t last = words.command.rfind(' ');
@@ -60,7 +56,17 @@ std::string ForBash(const std::vector<Words>& list) {
     const std::string name = last == std::string::npos ? words.command : words.command.substr(last + 1);
     text += fmt::format("      '{} {}') command='{}' ;;\n", above, name, words.command);
   }
-  text +=
+  return text;
+}
+
+std::string ForBash(const std::vector<Words>& list) {
+  std::string text =
+      "# bash completion of pagoda; put into ~/.bashrc: eval \"$(pagoda completion bash)\"\n"
+      "_pagoda() {\n"
+      "  local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command= word words\n"
+      "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD - 1}\"; do\n"
+      "    case \"$command $word\" in\n" +
+      FollowingCases(list) +
       "    esac\n"
       "  done\n"
       "  case \"$command\" in\n";
@@ -83,11 +89,36 @@ std::string ForBash(const std::vector<Words>& list) {
   return text;
 }
 
-// zsh understands bash's completions, and the file completion that comes with them.
+// Works when it is evaluated and as a file `_pagoda` in fpath, which zsh runs on the first completion.
 std::string ForZsh(const std::vector<Words>& list) {
-  return "# zsh completion of pagoda; put into ~/.zshrc: eval \"$(pagoda completion zsh)\"\n"
-         "autoload -Uz compinit bashcompinit && compinit -C && bashcompinit\n" +
-         ForBash(list);
+  std::string text =
+      "#compdef pagoda\n"
+      "# zsh completion of pagoda; put into ~/.zshrc, after compinit: eval \"$(pagoda completion zsh)\"\n"
+      "_pagoda() {\n"
+      "  local command= word\n"
+      "  local -a names\n"
+      "  for word in \"${(@)words[2,CURRENT - 1]}\"; do\n"
+      "    case \"$command $word\" in\n" +
+      FollowingCases(list) +
+      "    esac\n"
+      "  done\n"
+      "  case \"$command\" in\n";
+  for (const Words& words : list) {
+    text += fmt::format("    '{}') names=({}) ;;\n", words.command, fmt::join(All(words), " "));
+  }
+  text +=
+      "  esac\n"
+      "  case \"${words[CURRENT - 1]}\" in\n"
+      "    --variants | --variant | --baseline)  # a list, of which the last name is completed\n"
+      "      compset -P '*,'\n";
+  text += fmt::format("      names=({}) ;;\n", fmt::join(SoftmaxSubject().Variants(), " "));
+  text +=
+      "  esac\n"
+      "  compadd -a names\n"
+      "  _files\n"
+      "}\n"
+      "if [[ ${funcstack[1]} == _pagoda ]]; then _pagoda; else compdef _pagoda pagoda; fi\n";
+  return text;
 }
 
 std::string ForFish(const std::vector<Words>& list) {
@@ -124,7 +155,9 @@ void AddCompletion(CLI::App& app, CommandContext& context) {
   completion->footer(
       "Examples:\n"
       "  pagoda completion bash > /etc/bash_completion.d/pagoda\n"
+      "  pagoda completion zsh > ~/.zfunc/_pagoda     (~/.zfunc in fpath)\n"
       "  pagoda completion fish > ~/.config/fish/completions/pagoda.fish\n"
+      "`cmake --install` puts all three where the shells look.\n"
       "Exit codes: 0 done, 2 no such shell.");
   completion->callback([shell, &app, &context] {
     std::vector<Words> list;

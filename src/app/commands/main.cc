@@ -29,6 +29,7 @@ void AddCommands(CLI::App& app, CommandContext& context) {
   AddReport(app, context);
   AddSelftest(app, context);
   AddCompletion(app, context);
+  AddMan(app, context);
   AddLaunch(app, context);
 }
 

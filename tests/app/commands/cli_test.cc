@@ -1,10 +1,12 @@
 // The built program from outside: exit codes, messages, and which stream they go to.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -407,23 +409,89 @@ TEST(Cli, BashCompletesCommandsOptionsSuitesAndVariants) {
   EXPECT_EQ(completed("launch --a", 2), "\n") << "hidden";
 }
 
-TEST(Cli, EveryCommandHasHelpWithTwoExamples) {
-  const std::vector<std::vector<std::string>> commands = {
+// Every command that --help shows; the empty one is the program itself.
+const std::vector<std::vector<std::string>>& Commands() {
+  static const std::vector<std::vector<std::string>> commands = {
       {},         {"machine"}, {"list"},  {"list", "variants"}, {"list", "suites"}, {"list", "cases"},
       {"attend"}, {"gate"},    {"bench"}, {"report"},           {"completion"}};
-  for (std::vector<std::string> command : commands) {
+  return commands;
+}
+
+std::string HelpOf(std::vector<std::string> command) {
+  command.emplace_back("--help");
+  const sys::ProcessResult r = Pagoda(command);
+  EXPECT_EQ(r.exit_code, 0);
+  EXPECT_EQ(r.err, "");
+  return r.out;
+}
+
+TEST(Cli, EveryCommandHasHelpWithTwoExamples) {
+  for (const std::vector<std::string>& command : Commands()) {
     SCOPED_TRACE(command.empty() ? "pagoda" : command.back());
-    command.emplace_back("--help");
-    const sys::ProcessResult r = Pagoda(command);
-    EXPECT_EQ(r.exit_code, 0);
-    EXPECT_EQ(r.err, "");
-    const size_t examples = r.out.find("Examples:");
-    ASSERT_NE(examples, std::string::npos) << r.out;
-    const size_t first = r.out.find("  pagoda ", examples);
+    const std::string help = HelpOf(command);
+    const size_t examples = help.find("Examples:");
+    ASSERT_NE(examples, std::string::npos) << help;
+    const size_t first = help.find("  pagoda ", examples);
     ASSERT_NE(first, std::string::npos);
-    EXPECT_NE(r.out.find("  pagoda ", first + 1), std::string::npos) << "one example only";
-    EXPECT_TRUE(Holds(r.out, "--threads"));
+    EXPECT_NE(help.find("  pagoda ", first + 1), std::string::npos) << "one example only";
+    EXPECT_TRUE(Holds(help, "--threads"));
   }
+}
+
+// Of each line of --help that begins with an option: the option as roff writes it.
+std::vector<std::string> OptionsInRoff(const std::string& help) {
+  std::vector<std::string> options;
+  std::istringstream lines(help);
+  for (std::string line; std::getline(lines, line);) {
+    const size_t start = line.find("--");
+    if (!line.starts_with("  -") || start == std::string::npos) continue;
+    std::string name;
+    for (const char c : line.substr(start, line.find_first_of(" :", start) - start)) {
+      name += c == '-' ? "\\-" : std::string(1, c);
+    }
+    options.push_back(name);
+  }
+  return options;
+}
+
+TEST(ManualPage, HasEveryCommandAndOption) {
+  const sys::ProcessResult page = Pagoda({"man"});
+  EXPECT_EQ(page.exit_code, 0);
+  size_t options = 0;
+  for (const std::vector<std::string>& command : Commands()) {
+    std::string name = "pagoda";
+    for (const std::string& word : command) name += ' ' + word;
+    const std::string help = HelpOf(command);
+    // One that only groups others has no section of its own.
+    EXPECT_NE(Holds(page.out, ".SS " + name + " [OPTIONS]"), Holds(help, "Subcommands:")) << name;
+    for (const std::string& option : OptionsInRoff(help)) {
+      EXPECT_TRUE(Holds(page.out, option)) << name << " " << option;
+      ++options;
+    }
+  }
+  EXPECT_GT(options, 60u);
+  for (const char* part : {"EXIT STATUS", "PAGODA_THREADS", "PAGODA_ISA", "PAGODA_KERNELS", "PAGODA_LOCK",
+                           "NO_COLOR", "records.jsonl", ".SH EXAMPLES", "130 interrupted"}) {
+    EXPECT_TRUE(Holds(page.out, part)) << part;
+  }
+  EXPECT_FALSE(Holds(HelpOf({}), "  man ")) << "hidden";
+}
+
+TEST(ManualPage, IsRoffWithoutAWarning) {
+  const std::string page = Pagoda({"man"}).out;
+  // Other bytes would need a preprocessor that knows the encoding.
+  EXPECT_EQ(std::count_if(page.begin(), page.end(), [](unsigned char c) { return c > 126; }), 0);
+  const std::filesystem::path path = std::filesystem::path(::testing::TempDir()) / "pagoda_man_test.1";
+  std::ofstream(path) << page;
+  sys::ProcessSpec spec;
+  spec.argv = {"sh", "-c",
+               "command -v groff > /dev/null || exit 77; exec groff -man -ww -z -Tascii " + path.string()};
+  spec.timeout_s = 60;
+  const sys::ProcessResult r = sys::RunProcess(spec);
+  std::filesystem::remove(path);
+  if (r.exit_code == 77) GTEST_SKIP() << "no groff here";
+  EXPECT_EQ(r.exit_code, 0);
+  EXPECT_EQ(r.err, "");
 }
 
 TEST(Cli, TheVersionIsThatOfTheProject) {

@@ -1,4 +1,5 @@
-# Sourced by scripts/verdict, scripts/test and .ci/run: steps, packages, building. Needs bash and coreutils only.
+# Sourced by scripts/verdict, scripts/test, scripts/judge-change and .ci/run: steps, packages, building. Needs bash and
+# coreutils only.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 logs=$root/build/logs

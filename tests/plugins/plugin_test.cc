@@ -120,6 +120,14 @@ TEST(BaselineLib, IsTheBaselineOfTheOneVariantThatIsNamed) {
   }
 }
 
+// scripts/judge-change and its workflow tell by this code that a change can't be judged in pairs.
+TEST(BaselineLib, OfAnotherInterfaceIsCode5) {
+  const sys::ProcessResult r = Pagoda(
+      {"bench", "smoke", "--dry-run", "--variants", "gather", "--baseline-lib", PAGODA_TEST_OTHER_INTERFACE});
+  EXPECT_EQ(r.exit_code, 5);
+  EXPECT_THAT(r.err, HasSubstr("is a build whose interface (version"));
+}
+
 TEST(SecondLink, OfABuildOfPagodaIsItsRelinkedSiblingAndElseACopy) {
   EXPECT_FALSE(SecondLinkOf(PAGODA_TEST_KERNELS).copied);
   EXPECT_EQ(SecondLinkOf(PAGODA_TEST_KERNELS).path.filename(), "libpagoda_kernels_relink.so");

@@ -57,8 +57,9 @@ std::shared_ptr<Kernels> Kernels::LoadFile(const std::filesystem::path& path) {
   }
   const KernelLibrary& library = *entry();
   if (library.abi != kKernelAbi || library.layout != kKernelLayout) {
+    // Nothing is wrong with the file: no program can judge the two in pairs.
     throw Error(
-        ErrorCode::kInvalidArgument, path.string(),
+        ErrorCode::kUnsupported, path.string(),
         fmt::format("is a build whose interface (version {}, layout {:x}) differs from this program's ({}, "
                     "{:x}): one process can't hold both",
                     library.abi, library.layout, kKernelAbi, kKernelLayout));

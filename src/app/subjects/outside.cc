@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "app/commands/command.h"
 #include "base/io/json.h"
 #include "base/listed.h"
 #include "base/suggest.h"
@@ -125,7 +126,9 @@ std::optional<std::string> AskOutside(const std::vector<std::string>& command, c
   if (!result.ok()) {
     const std::string said = LastWords(result.err);
     const bool named = said.starts_with(ParseOutside(id)->library.string());
-    throw Error(ErrorCode::kInvalidArgument, named ? "" : id, said.empty() ? result.Describe() : said);
+    const ErrorCode code =
+        result.exit_code == kCannotRun ? ErrorCode::kUnsupported : ErrorCode::kInvalidArgument;
+    throw Error(code, named ? "" : id, said.empty() ? result.Describe() : said);
   }
   const nlohmann::json answer = io::ParseJson(result.out, id);
   const io::JsonField why_not = io::JsonField(answer, id).At("why_not");

@@ -41,7 +41,8 @@ const SoftmaxVariant& FindOutside(const Kernels& kernels, const OutsideVariant& 
 
 // Asks a process of its own (`command`: this program, hidden command) whether the variant is there and
 // computes the case: nothing if so, else the reason. A library may crash or hang as soon as it is loaded.
-// Throws Error(id) when it does, or when it is not there or no such library.
+// Throws Error(id) when it does, or when it is not there or no such library; of the code kUnsupported when it
+// is a build of another interface.
 std::optional<std::string> AskOutside(const std::vector<std::string>& command, const judge::CaseSpec& spec,
                                       std::string_view id);
 

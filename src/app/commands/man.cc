@@ -24,8 +24,7 @@ constexpr std::array<Entry, 5> kEnvironment = {{
      "Instruction set of the kernels: scalar, avx2, avx512 or avx512bf16 (default: the widest "
      "that the CPU has)."},
     {"PAGODA_KERNELS",
-     "Folder of libpagoda_kernels.so and libpagoda_kernels_relink.so (default: beside the "
-     "program, then ../lib)."},
+     "Folder of libpagoda_kernels.so and its other links (default: beside the program, then ../lib)."},
     {"PAGODA_LOCK",
      "File that keeps two benches on a machine apart (default: pagoda-machine.lock in the "
      "folder for temporary files)."},

@@ -413,7 +413,7 @@ TEST(Cli, BashCompletesCommandsOptionsSuitesAndVariants) {
 const std::vector<std::vector<std::string>>& Commands() {
   static const std::vector<std::vector<std::string>> commands = {
       {},         {"machine"}, {"list"},  {"list", "variants"}, {"list", "suites"}, {"list", "cases"},
-      {"attend"}, {"gate"},    {"bench"}, {"report"},           {"completion"}};
+      {"attend"}, {"gate"},    {"bench"}, {"report"},           {"completion"},     {"selftest"}};
   return commands;
 }
 

@@ -13,8 +13,10 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "app/commands/command.h"
+#include "app/commands/usage.h"
 #include "app/subjects/softmax.h"
 #include "base/sys/clock.h"
 #include "base/sys/environment.h"
@@ -41,11 +43,11 @@ void Answer() {
   std::fflush(out);
 }
 
-void Serve(const std::string& mark_path) {
+void Serve(const std::string& mark_path, const std::vector<std::string>& programs) {
   std::FILE* const out = sys::TakeStandardOutput();
   const judge::ChildPlan plan = ReadPlan();
   judge::MarkFile mark(mark_path);
-  SoftmaxSubject subject;
+  SoftmaxSubject subject(ParsePrograms(programs));
   sys::EnvironmentMeter meter;
   judge::ServePlan(plan, {.subject = subject,
                           .now_ns = sys::NowNs,
@@ -63,18 +65,33 @@ void Serve(const std::string& mark_path) {
 
 std::vector<std::string> AskCommand() { return {sys::OwnProgram(), "launch", "--ask"}; }
 
-std::vector<std::string> LaunchCommand() { return {sys::OwnProgram(), "launch", "--mark"}; }
+std::vector<std::string> LaunchCommand(const std::vector<ProgramCommand>& programs) {
+  std::vector<std::string> command = {sys::OwnProgram(), "launch"};
+  for (const ProgramCommand& program : programs) {
+    command.insert(command.end(), {"--program", program.AsOption()});
+  }
+  command.emplace_back("--mark");
+  return command;
+}
 
 void AddLaunch(CLI::App& app, CommandContext& context) {
-  const auto mark = std::make_shared<std::string>();
-  const auto ask = std::make_shared<bool>(false);
+  struct Options {
+    std::string mark;
+    std::vector<std::string> programs;
+    bool ask = false;
+  };
+  const auto options = std::make_shared<Options>();
   CLI::App* launch = app.add_subcommand("launch", "One launch of a bench in a fresh process");
   launch->group("");
-  launch->add_option("--mark", *mark, "File that holds the name of the variant that runs");
-  launch->add_flag("--ask", *ask, "Only say whether a variant computes a case");
-  launch->require_option(1);
-  launch->callback([mark, ask, &context] {
-    *ask ? Answer() : Serve(*mark);
+  CLI::Option* const mark =
+      launch->add_option("--mark", options->mark, "File that holds the name of the variant that runs");
+  CLI::Option* const ask =
+      launch->add_flag("--ask", options->ask, "Only say whether a variant computes a case");
+  mark->excludes(ask);
+  AddProgramOption(*launch, options->programs);
+  launch->callback([options, mark, ask, &context] {
+    if (mark->empty() && ask->empty()) throw CLI::RequiredError("--mark or --ask");
+    options->ask ? Answer() : Serve(options->mark, options->programs);
     context.exit_code = kDone;
   });
 }

@@ -29,6 +29,15 @@ std::vector<std::string> CasesOf(const Manifest& manifest) {
   return cases;
 }
 
+std::vector<std::string> ProgramsOf(const Manifest& manifest) {
+  std::vector<std::string> programs;
+  programs.reserve(manifest.programs.size());
+  for (const ManifestProgram& p : manifest.programs) {
+    programs.push_back(fmt::format("{}={} ({})", p.name, p.command, p.about));
+  }
+  return programs;
+}
+
 }  // namespace
 
 std::vector<std::string> ManifestDifferences(const Manifest& recorded, const Manifest& asked) {
@@ -45,6 +54,7 @@ std::vector<std::string> ManifestDifferences(const Manifest& recorded, const Man
   }
   differences.Compare("variants", recorded.variants, asked.variants);
   differences.Compare("baseline", recorded.baseline, asked.baseline);
+  differences.Compare("external programs", ProgramsOf(recorded), ProgramsOf(asked));
   differences.Compare("launches", recorded.launches, asked.launches);
   differences.Compare("delta", recorded.delta, asked.delta);
   differences.Compare("seed", recorded.seed, asked.seed);

@@ -197,6 +197,10 @@ void AddRun(const Replay& replay, Json& json) {
   json["seed"] = m.seed;
   json["delta"] = m.delta;
   json["variants"] = m.variants;
+  json["programs"] = Json::array();
+  for (const ManifestProgram& p : m.programs) {
+    json["programs"].push_back({{"variant", p.name}, {"command", p.command}, {"about", p.about}});
+  }
 }
 
 void AddVerdict(const RunVerdict& run, Json& json) {

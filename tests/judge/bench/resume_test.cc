@@ -45,6 +45,8 @@ TEST(ManifestDifferences, EachIsNamedWithBothValues) {
   EXPECT_EQ(one([](Manifest& m) { m.launches = 5; }), "launches was 12, now 5");
   EXPECT_THAT(one([](Manifest& m) { m.delta = 0.02; }), HasSubstr("delta"));
   EXPECT_THAT(one([](Manifest& m) { m.variants = {"b", "a"}; }), HasSubstr("variants"));
+  EXPECT_THAT(one([](Manifest& m) { m.programs = {{"a", "python3 a.py", "torch 2"}}; }),
+              HasSubstr("external programs was [], now [\"a=python3 a.py (torch 2)\"]"));
   EXPECT_THAT(one([](Manifest& m) { m.environment.binary_hash = "def"; }), HasSubstr("program"));
   EXPECT_THAT(one([](Manifest& m) { m.cases[1].name = "three"; }),
               HasSubstr("two (weight 1, 0 bytes), now three"));

@@ -51,6 +51,7 @@ inline Manifest SampleManifest() {
   manifest.cases = {{"c0", 2, 1e9, 2e9, 4096, "bf16", "cold"}, {"c1", 1, 1e6, 2e6, 256, "f16", "warm"}};
   manifest.variants = {"gather", "highperf"};
   manifest.baseline = "gather";
+  manifest.programs = {{"highperf", "python3 'a b.py'", "torch 2"}};
   manifest.launches = 16;
   manifest.delta = 0.02;
   manifest.seed = 0xffffffffffffffffU;

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -183,6 +184,29 @@ TEST(ExamplePrograms, AreTimedOverAllPoolsAndAgainstAProcessOfTheSameCommand) {
     EXPECT_EQ(time.host_ns, time.device_ns);
     const judge::CheckResult check = arm->CheckTimedOutput();
     EXPECT_TRUE(check.passed) << check.fault;
+  }
+}
+
+// With PyTorch in the interpreter that PYTHON names: the lengths differ, and some sequences share theirs.
+TEST(TorchPrograms, PassTheGate) {
+  const char* const python = std::getenv("PYTHON") != nullptr ? std::getenv("PYTHON") : PAGODA_TEST_PYTHON;
+  if (!sys::RunProcess({.argv = {python, "-c", "import torch"}, .timeout_s = 120}).ok()) {
+    GTEST_SKIP() << python << " has no PyTorch";
+  }
+  const auto command = [python](const char* mode) {
+    return judge::CommandLine({python, PAGODA_TEST_SOURCES "/compare/torch_attention.py", mode});
+  };
+  SoftmaxSubject subject(
+      ParsePrograms({"torch_gather=" + command("gather"), "torch_packed=" + command("packed")}));
+  for (const char* variant : {"torch_gather", "torch_packed"}) {
+    for (const char* name :
+         {"b3_h4_kv2_s40-33-40_bs16_hd64_bf16_decode", "b3_h8_kv2_s40-33-40_bs16_hd64_f32_q7-1-7_hnd",
+          "b2_h4_kv4_s40-17_bs7_hd64_f16_q40-9_combined", "b1_h4_kv1_s20_bs16_hd64_f32_q5_noncausal"}) {
+      const judge::GateResult result = subject.Gate(judge::ParseCaseName(name), variant, 2029, 2);
+      EXPECT_TRUE(result.passed) << name << " " << variant << ": " << result.fault;
+    }
+    EXPECT_EQ(subject.WhyNot(judge::ParseCaseName("b1_h4_kv1_s20_bs16_hd64_f32_decode_sinks"), variant),
+              "sinks is not part of scaled_dot_product_attention");
   }
 }
 

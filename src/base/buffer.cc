@@ -27,10 +27,13 @@ std::string GuardDamage::Describe(size_t size) const {
 
 void Buffer::FreeAligned::operator()(std::byte* p) const { std::free(p); }
 
-Buffer::Buffer(size_t size, Guards guards)
+Buffer::Buffer(size_t size, Guards guards, Memory memory)
     : size_(size), guard_bytes_(guards == Guards::kBoth ? kGuardBytes : 0) {
   constexpr size_t kMost = std::numeric_limits<ptrdiff_t>::max() - 4 * kGuardBytes;
-  if (size >= sys::kHugePage) {
+  if (memory == Memory::kShared) {
+    shared_ = sys::SharedMemory(size <= kMost ? size + 2 * guard_bytes_ : size);
+    data_ = shared_.data() + guard_bytes_;
+  } else if (size >= sys::kHugePage) {
     map_ = sys::AnonymousMap(guard_bytes_, size <= kMost ? size + guard_bytes_ : size);
     data_ = map_.data();
   } else {
@@ -51,6 +54,7 @@ Buffer::Buffer(size_t size, Guards guards)
 Buffer::Buffer(Buffer&& other) noexcept
     : small_(std::move(other.small_)),
       map_(std::move(other.map_)),
+      shared_(std::move(other.shared_)),
       data_(std::exchange(other.data_, nullptr)),
       size_(std::exchange(other.size_, 0)),
       guard_bytes_(std::exchange(other.guard_bytes_, 0)) {}
@@ -58,6 +62,7 @@ Buffer::Buffer(Buffer&& other) noexcept
 Buffer& Buffer::operator=(Buffer&& other) noexcept {
   std::swap(small_, other.small_);
   std::swap(map_, other.map_);
+  std::swap(shared_, other.shared_);
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
   std::swap(guard_bytes_, other.guard_bytes_);
@@ -65,6 +70,10 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
 }
 
 Buffer::~Buffer() = default;
+
+FilePlace Buffer::PlaceOf(const void* p) const {
+  return {shared_.path(), static_cast<const std::byte*>(p) - shared_.data()};
+}
 
 void Buffer::RestoreGuards() {
   const auto guard = static_cast<int64_t>(guard_bytes_);

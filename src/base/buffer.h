@@ -9,12 +9,20 @@
 #include <string>
 
 #include "base/sys/anonymous_map.h"
+#include "base/sys/shared_memory.h"
 
 namespace pagoda {
 
 inline constexpr size_t kBufferAlignment = 64;
 
 enum class Guards : uint8_t { kNone, kBoth };
+enum class Memory : uint8_t { kPrivate, kShared };
+
+// Where another process finds a place in shared memory.
+struct FilePlace {
+  std::string path;
+  int64_t offset = 0;  // bytes from the start of the file
+};
 
 // The first guard byte that does not hold what was put there.
 struct GuardDamage {
@@ -23,7 +31,8 @@ struct GuardDamage {
 };
 
 // `size` bytes, aligned to 64 bytes. From 2 MB on they are mapped on their own, aligned to 2 MB, with huge
-// pages asked for, and pages that were never written take no memory.
+// pages asked for, and pages that were never written take no memory. Shared memory is a file of its own,
+// guards included.
 class Buffer {
  public:
   static constexpr size_t kGuardBytes =
@@ -31,7 +40,7 @@ class Buffer {
 
   Buffer() = default;
   // Throws Error(buffer) when there is no such room.
-  explicit Buffer(size_t size, Guards guards = Guards::kNone);
+  explicit Buffer(size_t size, Guards guards = Guards::kNone, Memory memory = Memory::kPrivate);
   Buffer(Buffer&&) noexcept;
   Buffer& operator=(Buffer&&) noexcept;
   ~Buffer();
@@ -40,6 +49,9 @@ class Buffer {
   const std::byte* data() const { return data_; }
   size_t size() const { return size_; }
   bool huge_pages_asked() const { return map_.huge_pages_asked(); }
+
+  // Of a byte of this buffer, which must be of shared memory.
+  FilePlace PlaceOf(const void* p) const;
 
   template <typename T>
   T* as() {
@@ -71,6 +83,7 @@ class Buffer {
 
   std::unique_ptr<std::byte, FreeAligned> small_;
   sys::AnonymousMap map_;
+  sys::SharedMemory shared_;
   std::byte* data_ = nullptr;
   size_t size_ = 0;
   size_t guard_bytes_ = 0;

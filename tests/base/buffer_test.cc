@@ -6,7 +6,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <limits>
+#include <string>
+#include <system_error>
 #include <utility>
 
 #include "pagoda/status.h"
@@ -88,6 +92,46 @@ TEST(Buffer, MovesItsMemory) {
     EXPECT_EQ(c.size(), size);
     EXPECT_FALSE(c.FindDamage().has_value());
   }
+}
+
+// What another process sees and does in the file behind a shared buffer.
+TEST(SharedBuffer, IsOneMemoryForAllWhoOpenItsFile) {
+  Buffer buffer(100, Guards::kBoth, Memory::kShared);
+  buffer.as<char>()[7] = 'x';
+  const FilePlace place = buffer.PlaceOf(buffer.data() + 7);
+  std::fstream file(place.path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekg(place.offset);
+  EXPECT_EQ(file.get(), 'x');
+  file.seekp(place.offset + 1);
+  file.put('y').flush();
+  EXPECT_EQ(buffer.as<char>()[8], 'y');
+  EXPECT_FALSE(buffer.FindDamage().has_value());
+  file.seekp(place.offset - 7 + 100);
+  file.put('z').flush();
+  ASSERT_TRUE(buffer.FindDamage().has_value());
+  EXPECT_EQ(buffer.FindDamage()->offset, 100);
+}
+
+TEST(SharedBuffer, IsAlignedZeroedAndMovable) {
+  for (const size_t size : {size_t{0}, size_t{1}, size_t{5} << 20}) {
+    Buffer first(size, Guards::kBoth, Memory::kShared);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(first.data()) % kBufferAlignment, 0U);
+    const auto bytes = first.span<char>();
+    EXPECT_TRUE(std::all_of(bytes.begin(), bytes.end(), [](char c) { return c == 0; }));
+    const std::string path = first.PlaceOf(first.data()).path;
+    Buffer second = std::move(first);
+    EXPECT_EQ(second.PlaceOf(second.data()).path, path);
+    EXPECT_FALSE(second.FindDamage().has_value());
+  }
+}
+
+// Else whoever cuts it short would crash this process.
+TEST(SharedBuffer, KeepsItsSizeWhateverOthersDo) {
+  Buffer buffer(size_t{1} << 20, Guards::kNone, Memory::kShared);
+  std::error_code error;
+  std::filesystem::resize_file(buffer.PlaceOf(buffer.data()).path, 10, error);
+  EXPECT_TRUE(error);
+  buffer.as<char>()[(1 << 20) - 1] = 'x';
 }
 
 TEST(Buffer, SpansCountWholeElements) {

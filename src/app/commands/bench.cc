@@ -6,9 +6,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <system_error>
 
 #include "app/commands/command.h"
 #include "app/commands/console.h"
@@ -16,8 +18,10 @@
 #include "app/commands/measuring.h"
 #include "app/commands/report.h"
 #include "app/commands/suite_source.h"
+#include "app/commands/usage.h"
 #include "app/subjects/kernel_library.h"
 #include "app/subjects/outside.h"
+#include "app/subjects/program.h"
 #include "app/subjects/softmax.h"
 #include "base/suggest.h"
 #include "base/sys/machine_lock.h"
@@ -43,7 +47,7 @@ struct BenchOptions {
   std::string suite, trace, out, budget, delta = "1%", lock = "wait";
   std::string baseline_lib;
   judge::Selection selection;
-  std::vector<std::string> fail_on;
+  std::vector<std::string> programs, fail_on;
   int launches = 0;
   uint64_t seed = 2026;
   bool resume = false, dry_run = false, strict = false, json = false;
@@ -130,8 +134,10 @@ class Bench {
         context_(context),
         fail_on_(ParseFailOn(options.fail_on)),
         delta_(judge::ParseShare(options.delta, "--delta")),
+        programs_(ParsePrograms(options.programs)),
+        subject_(programs_, AskCommand()),
         source_(OpenSuite(options.suite, options.trace)),
-        setup_(judge::MakeSetup(source_.suite, SelectionOf(options), subject_)),
+        setup_(judge::MakeSetup(source_.suite, WithPrograms(SelectionOf(options), programs_), subject_)),
         budget_s_(BudgetOf(options, setup_)) {
     if (options.resume && options.out.empty()) {
       throw Error(ErrorCode::kInvalidArgument, "--resume",
@@ -153,6 +159,7 @@ class Bench {
     }
     if (!OwnTensorsHold(source_, setup_.variants, context_.Threads())) return kGateFailed;
     judge::Manifest manifest = Define();
+    subject_.StopPrograms();
     session_.directory = options_.out.empty() ? std::filesystem::path("runs") / manifest.run_id
                                               : std::filesystem::path(options_.out);
     session_.launches = options_.launches;
@@ -202,8 +209,32 @@ class Bench {
                         variant));
       }
     }
+    for (const ProgramCommand& program : programs_) AddProgram(program, manifest, code);
+    if (!programs_.empty()) {
+      manifest.not_measured.emplace_back(
+          "inputs in private memory with huge pages: all variants read them from shared memory, as programs "
+          "must");
+    }
     manifest.environment = judge::ReadEnvironmentFacts(code);
     return manifest;
+  }
+
+  // The program, what its being one means for the results, and of its command the words that are files.
+  void AddProgram(const ProgramCommand& program, judge::Manifest& manifest,
+                  std::vector<std::filesystem::path>& code) const {
+    manifest.programs.push_back({program.name, program.command, subject_.AboutProgram(program.name)});
+    manifest.not_measured.push_back(fmt::format(
+        "{} within the process of the others: it ran in one of its own ({}), paired with them in time, "
+        "by its own clock, and its planning isn't timed",
+        program.name, program.command));
+    if (program.name == setup_.baseline) {
+      manifest.not_measured.push_back(
+          fmt::format("what a new build changes: the null arm of {} is a second process of the same command",
+                      program.name));
+    }
+    std::error_code ignored;
+    std::copy_if(program.argv.begin(), program.argv.end(), std::back_inserter(code),
+                 [&](const std::string& word) { return std::filesystem::is_regular_file(word, ignored); });
   }
 
   // What is wrong with the directory, or with the records of a run to resume, is said before any waiting.
@@ -238,7 +269,7 @@ class Bench {
   }
 
   judge::SessionResult Measure(judge::Manifest manifest) {
-    judge::ProcessRunner runner(LaunchCommand(), session_.directory / "launch.mark", Stopped);
+    judge::ProcessRunner runner(LaunchCommand(programs_), session_.directory / "launch.mark", Stopped);
     const judge::SessionHooks hooks{
         .runner = runner,
         .stop = Stopped,
@@ -304,7 +335,8 @@ class Bench {
   const CommandContext& context_;
   FailOn fail_on_;
   double delta_;
-  SoftmaxSubject subject_{AskCommand()};
+  std::vector<ProgramCommand> programs_;
+  SoftmaxSubject subject_;
   SuiteSource source_;
   judge::RunSetup setup_;
   double budget_s_;
@@ -384,6 +416,7 @@ void AddBench(CLI::App& app, CommandContext& context) {
                    "Another build of libpagoda_kernels.so, or a plug-in: its variant is the baseline of the "
                    "same one here")
       ->type_name("OLD.so");
+  AddProgramOption(*bench, options->programs);
   bench->add_option("--only", options->selection.only, "Cases whose name this regular expression finds")
       ->type_name("REGEX");
   bench->add_option("--trace", options->trace, kTraceHelp)->type_name("FILE");
@@ -420,8 +453,9 @@ void AddBench(CLI::App& app, CommandContext& context) {
       "  pagoda bench serving --trace azure.csv --budget 10m\n"
       "  pagoda bench smoke --variants spmd_paged_attention_highperf --baseline-lib "
       "../old/libpagoda_kernels.so\n"
-      "A variant is a name of `pagoda list variants` or a shared library, ./mine.so or ./mine.so:name "
-      "(docs/plugins.md).\n"
+      "  pagoda bench smoke --variants gather --program mine='python3 examples/external.py'\n"
+      "A variant is a name of `pagoda list variants`, a shared library, ./mine.so or ./mine.so:name "
+      "(docs/plugins.md),\nor the name of a --program (docs/external-variants.md).\n"
       "A budget is met by fewer blocks first, then by fewer launches, neither below what a verdict needs, "
       "then "
       "by\n"

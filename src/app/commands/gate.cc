@@ -16,6 +16,8 @@
 #include "app/commands/console.h"
 #include "app/commands/launch.h"
 #include "app/commands/suite_source.h"
+#include "app/commands/usage.h"
+#include "app/subjects/program.h"
 #include "app/subjects/softmax.h"
 #include "base/sys/process.h"
 #include "judge/bench/process_runner.h"
@@ -31,6 +33,7 @@ using nlohmann::json;
 struct GateOptions {
   std::string suite, trace;
   judge::Selection selection;
+  std::vector<std::string> programs;
   bool json = false;
 };
 
@@ -40,13 +43,14 @@ struct GateReport {
 };
 
 // In processes of its own, so that a variant that crashes or hangs is named and the others go on.
-GateReport RunAll(const judge::RunSetup& setup, const CommandContext& context) {
+GateReport RunAll(const judge::RunSetup& setup, const std::vector<ProgramCommand>& programs,
+                  const CommandContext& context) {
   KernelLibraryPath(0);  // one error of this process, where each of the others would have its own
   GateReport report{.results = {}, .skipped = setup.unsupported};
   const std::vector<judge::GateCase> cases = setup.GateCases();
   Progress progress("gate", cases.size(), context.quiet);
   const std::string mark = fmt::format("pagoda-gate-{}.mark", sys::OwnPid());
-  judge::ProcessRunner runner(LaunchCommand(), std::filesystem::temp_directory_path() / mark,
+  judge::ProcessRunner runner(LaunchCommand(programs), std::filesystem::temp_directory_path() / mark,
                               [] { return false; });
   std::string shown;
   judge::RunGate("gate", cases, context.Threads(), {},
@@ -128,11 +132,14 @@ void PrintTable(const GateReport& report, bool verbose) {
 }
 
 int RunGateCommand(const GateOptions& options, const CommandContext& context) {
-  const SoftmaxSubject subject(AskCommand());
+  const std::vector<ProgramCommand> programs = ParsePrograms(options.programs);
+  SoftmaxSubject subject(programs, AskCommand());
   const SuiteSource source = OpenSuite(options.suite, options.trace);
-  const judge::RunSetup setup = judge::MakeSetup(source.suite, options.selection, subject);
+  const judge::RunSetup setup =
+      judge::MakeSetup(source.suite, WithPrograms(options.selection, programs), subject);
+  subject.StopPrograms();
   if (!OwnTensorsHold(source, setup.variants, context.Threads())) return kGateFailed;
-  const GateReport report = RunAll(setup, context);
+  const GateReport report = RunAll(setup, programs, context);
   const auto passed = std::count_if(report.results.begin(), report.results.end(),
                                     [](const judge::GateRecord& r) { return r.passed; });
   const auto total = std::ssize(report.results);
@@ -158,6 +165,7 @@ void AddGate(CLI::App& app, CommandContext& context) {
                    "Variants, comma-separated (default: the suite's, else all)")
       ->delimiter(',')
       ->type_name("A,B,...");
+  AddProgramOption(*gate, options->programs);
   gate->add_option("--only", options->selection.only, "Cases whose name this regular expression finds")
       ->type_name("REGEX");
   gate->add_option("--trace", options->trace, kTraceHelp)->type_name("FILE");
@@ -166,6 +174,7 @@ void AddGate(CLI::App& app, CommandContext& context) {
       "Examples:\n"
       "  pagoda gate smoke\n"
       "  pagoda gate llm --variants gather,spmd_paged_attention --only s4096\n"
+      "  pagoda gate smoke --program mine='python3 examples/external.py'\n"
       "Exit codes: 0 all correct, 2 bad usage or input, 3 a run failed, 5 no variant supports any case, 6 "
       "I/O or\n"
       "internal error.");

@@ -13,8 +13,10 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "app/commands/command.h"
+#include "app/commands/usage.h"
 #include "app/subjects/selftest.h"
 #include "app/subjects/softmax.h"
 #include "base/sys/clock.h"
@@ -63,7 +65,14 @@ void Serve(judge::Subject& subject, const std::string& mark_path) {
 
 std::vector<std::string> AskCommand() { return {sys::OwnProgram(), "launch", "--ask"}; }
 
-std::vector<std::string> LaunchCommand() { return {sys::OwnProgram(), "launch", "--mark"}; }
+std::vector<std::string> LaunchCommand(const std::vector<ProgramCommand>& programs) {
+  std::vector<std::string> command = {sys::OwnProgram(), "launch"};
+  for (const ProgramCommand& program : programs) {
+    command.insert(command.end(), {"--program", program.AsOption()});
+  }
+  command.emplace_back("--mark");
+  return command;
+}
 
 std::vector<std::string> SelftestLaunchCommand(const std::string& variant) {
   return {sys::OwnProgram(), "launch", "--selftest", variant, "--mark"};
@@ -72,6 +81,7 @@ std::vector<std::string> SelftestLaunchCommand(const std::string& variant) {
 void AddLaunch(CLI::App& app, CommandContext& context) {
   struct Options {
     std::string mark, selftest;
+    std::vector<std::string> programs;
     bool ask = false;
   };
   const auto options = std::make_shared<Options>();
@@ -79,18 +89,21 @@ void AddLaunch(CLI::App& app, CommandContext& context) {
   launch->group("");
   CLI::Option* mark =
       launch->add_option("--mark", options->mark, "File that holds the name of the variant that runs");
-  launch->add_option("--selftest", options->selftest, "Time the self-test's arms beside this variant")
-      ->needs(mark);
-  launch->add_flag("--ask", options->ask, "Only say whether a variant computes a case")->excludes(mark);
-  launch->require_option(1, 2);
-  launch->callback([options, &context] {
+  CLI::Option* selftest =
+      launch->add_option("--selftest", options->selftest, "Time the self-test's arms beside this variant");
+  CLI::Option* ask = launch->add_flag("--ask", options->ask, "Only say whether a variant computes a case");
+  selftest->needs(mark);
+  ask->excludes(mark);
+  AddProgramOption(*launch, options->programs);
+  launch->callback([options, mark, &context] {
+    if (mark->empty() && !options->ask) throw CLI::RequiredError("--mark or --ask");
     if (options->ask) {
       Answer();
     } else if (!options->selftest.empty()) {
       SelftestSubject subject(options->selftest);
       Serve(subject, options->mark);
     } else {
-      SoftmaxSubject subject;
+      SoftmaxSubject subject(ParsePrograms(options->programs));
       Serve(subject, options->mark);
     }
     context.exit_code = kDone;

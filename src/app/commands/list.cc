@@ -92,7 +92,7 @@ judge::Table SweepTable(const std::vector<judge::Sweep>& sweeps) {
 void ListCases(const std::string& name, const std::string& trace_file, bool as_json) {
   const judge::Suite suite = OpenSuite(name, trace_file).suite;
   // A suite that no bench would take isn't shown as if it were fine.
-  judge::MakeSetup(suite, {}, SoftmaxSubject(AskCommand()));
+  judge::MakeSetup(suite, {}, SoftmaxSubject({}, AskCommand()));
   const std::vector<judge::Sweep> sweeps = judge::SweepsOf(suite.cases);
   json list = json::array();
   judge::Table table{{{"case"}, {"operator"}, {"bytes", true}, {"MFLOP", true}, {"cache"}, {"weight", true}},

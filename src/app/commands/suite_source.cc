@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <system_error>
 #include <utility>
@@ -11,6 +13,7 @@
 #include "app/subjects/attend.h"
 #include "app/subjects/case_suite.h"
 #include "base/io/trace.h"
+#include "pagoda/softmax.h"
 #include "pagoda/status.h"
 
 namespace pagoda::app {
@@ -33,11 +36,20 @@ SuiteSource OpenSuite(const std::string& suite, const std::string& trace_file) {
   return {std::move(one), std::move(file)};
 }
 
+judge::Selection WithPrograms(judge::Selection selection, const std::vector<ProgramCommand>& programs) {
+  for (const ProgramCommand& program : programs) selection.added.push_back(program.name);
+  return selection;
+}
+
 bool OwnTensorsHold(const SuiteSource& source, const std::vector<std::string>& variants, int threads) {
   if (!source.file || !source.file->golden()) return true;
+  std::vector<std::string> built_in;
+  std::copy_if(variants.begin(), variants.end(), std::back_inserter(built_in),
+               [](const std::string& name) { return FindSoftmaxVariant(name) != nullptr; });
+  if (built_in.empty()) return true;
   const std::shared_ptr<Kernels> kernels = Kernels::Load(0);
   const AttendResult result =
-      Attend(*source.file, *kernels, {.variants = variants, .check = true, .threads = threads});
+      Attend(*source.file, *kernels, {.variants = built_in, .check = true, .threads = threads});
   for (const AttendRow& row : result.rows) {
     if (!row.fault.empty()) {
       PrintError(fmt::format("{}: {} against the file's expectation: {}", source.suite.name, row.variant,

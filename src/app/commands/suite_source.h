@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "app/subjects/case_file.h"
+#include "app/subjects/program.h"
+#include "judge/bench/setup.h"
 #include "judge/bench/suite.h"
 
 namespace pagoda::app {
@@ -19,12 +21,15 @@ struct SuiteSource {
 // lengths come from there. Throws Error as their readers do, and Error(--trace) where no lengths are drawn.
 SuiteSource OpenSuite(const std::string& suite, const std::string& trace_file);
 
+// What was selected, with all the programs after it.
+judge::Selection WithPrograms(judge::Selection selection, const std::vector<ProgramCommand>& programs);
+
 // Help of the option --trace.
 inline constexpr const char* kTraceHelp =
     "Requests to take lengths from where the suite draws them: Azure LLM CSV or Mooncake JSONL";
 
-// Whether the variants that support it compute the case file's own tensors as it expects; prints what is
-// wrong. True without a case file or an expectation in it.
+// Whether those of the variants that are built in and support it compute the case file's own tensors as it
+// expects; prints what is wrong. True without a case file or an expectation in it.
 bool OwnTensorsHold(const SuiteSource& source, const std::vector<std::string>& variants, int threads);
 
 }  // namespace pagoda::app

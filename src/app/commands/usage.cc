@@ -56,6 +56,14 @@ void AddGlobalOptions(CLI::App& app, CommandContext& context) {
     AddGlobalOptions(*command, context);
 }
 
+void AddProgramOption(CLI::App& command, std::vector<std::string>& programs) {
+  command
+      .add_option("--program", programs,
+                  "An external program as a variant NAME (docs/external-variants.md); may be given again")
+      ->type_name("NAME=COMMAND")
+      ->allow_extra_args(false);
+}
+
 std::string UsageError(const CLI::App& app, std::string_view complaint) {
   const CLI::App& command = Deepest(app);
   const std::string help = fmt::format("; see `{} --help`", FullName(command));

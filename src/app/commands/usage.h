@@ -13,6 +13,9 @@ namespace pagoda::app {
 // -q, -v and --threads, on the program and on each of its commands, so that they may stand anywhere.
 void AddGlobalOptions(CLI::App& app, CommandContext& context);
 
+// --program NAME=COMMAND, any number of times.
+void AddProgramOption(CLI::App& command, std::vector<std::string>& programs);
+
 // The subcommands that help and completion show.
 std::vector<const CLI::App*> ShownCommands(const CLI::App& app);
 

@@ -7,9 +7,9 @@
 #include <exception>
 #include <optional>
 #include <set>
-#include <stdexcept>
 #include <vector>
 
+#include "app/subjects/fault.h"
 #include "app/subjects/guarded_run.h"
 #include "pagoda/status.h"
 
@@ -20,20 +20,16 @@ constexpr double kOracleFlops = 20e9;
 constexpr double kOtherOracleFlops = 0.1e9;  // of the other queries the first and the last row are enough
 constexpr int kLeastCalls = 12;              // one more than a fault that waits for ten calls needs
 
-// What stops a gate run.
-class Fault : public std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
 // One gate run of one variant.
 class GateRun {
  public:
-  GateRun(const GateCase& gate_case, Kernels& kernels, const SoftmaxVariant& variant, int threads)
-      : case_(gate_case), kernels_(kernels), variant_(variant), threads_(threads) {}
+  GateRun(const GateCase& gate_case, Kernels& kernels, const SoftmaxVariant& variant, int threads,
+          bool with_lse)
+      : case_(gate_case), kernels_(kernels), variant_(variant), threads_(threads), with_lse_(with_lse) {}
 
   void RunAll(judge::GateResult& result) {
     const SoftmaxInputs& inputs = case_.inputs();
-    GuardedRun run(kernels_, variant_, inputs.batch(), threads_, case_.spec().dtype);
+    GuardedRun run = Plan(inputs.batch(), threads_);
     Call(run, inputs.call(0), "call 1", nullptr);
     result.bitwise_repeatable = true;
     const std::vector<std::byte> first = run.OutputBytes();
@@ -49,6 +45,10 @@ class GateRun {
 
  private:
   bool Promises(Promise promise) const { return (variant_.promises & promise) != 0; }
+
+  GuardedRun Plan(const SoftmaxBatch& batch, int threads) const {
+    return {kernels_, variant_, batch, threads, case_.spec().dtype, with_lse_};
+  }
 
   // One call, checked in every way. With `same_as`, the output must have those bytes.
   void Call(GuardedRun& run, const SoftmaxCall& call, std::string_view what,
@@ -92,7 +92,7 @@ class GateRun {
   }
 
   void FreshPlan(const std::vector<std::byte>& first, judge::GateResult& result) {
-    GuardedRun run(kernels_, variant_, case_.inputs().batch(), threads_, case_.spec().dtype);
+    GuardedRun run = Plan(case_.inputs().batch(), threads_);
     Call(run, case_.inputs().call(0), "fresh plan against a reused one",
          Promises(kRepeatable) ? &first : nullptr);
     result.bitwise_repeatable = result.bitwise_repeatable && run.OutputBytes() == first;
@@ -101,7 +101,7 @@ class GateRun {
   void OtherThreadCounts(const std::vector<std::byte>& first) {
     for (const int threads : std::set<int>{1, 2, 3, threads_}) {
       if (threads == threads_) continue;
-      GuardedRun run(kernels_, variant_, case_.inputs().batch(), threads, case_.spec().dtype);
+      GuardedRun run = Plan(case_.inputs().batch(), threads);
       const std::string what = fmt::format("{} threads against {}", threads, threads_);
       Call(run, case_.inputs().call(0), what, Promises(kThreadInvariant) ? &first : nullptr);
     }
@@ -122,7 +122,7 @@ class GateRun {
 
   void ComparePart(const GuardedRun& whole, const std::vector<int64_t>& sequences, std::string_view what) {
     const SoftmaxInputs::Part part = case_.inputs().Take(sequences);
-    GuardedRun run(kernels_, variant_, part.batch, threads_, case_.spec().dtype);
+    GuardedRun run = Plan(part.batch, threads_);
     run.Poison();
     run.Run(part.call);
     if (const auto damage = run.Damage()) throw Fault(fmt::format("{}: {}", what, *damage));
@@ -140,6 +140,7 @@ class GateRun {
   Kernels& kernels_;
   const SoftmaxVariant& variant_;
   const int threads_;
+  const bool with_lse_;
   int calls_ = 0;
   double max_abs_error_ = 0;
 };
@@ -191,12 +192,12 @@ GateCase::GateCase(const judge::CaseSpec& spec, uint64_t seed, ThreadPool* pool)
 }
 
 judge::GateResult RunGate(const GateCase& gate_case, Kernels& kernels, const SoftmaxVariant& variant,
-                          int threads) {
+                          int threads, bool with_lse) {
   judge::GateResult result;
   result.case_name = gate_case.spec().name;
   result.variant = variant.name;
   result.seed = gate_case.seed();
-  GateRun run(gate_case, kernels, variant, threads);
+  GateRun run(gate_case, kernels, variant, threads, with_lse);
   try {
     run.RunAll(result);
     result.passed = true;

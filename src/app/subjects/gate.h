@@ -55,7 +55,8 @@ OracleResult Reference(const SoftmaxInputs& inputs, double max_flops, ThreadPool
 //   - sequences alone, and twice in one batch, against the whole batch, bitwise where it promises that;
 //   - the inputs are hashed before and after.
 // The result's fault says what is wrong, where, and in which of these. A variant that throws has failed.
+// Without `with_lse` the LSE isn't asked for.
 judge::GateResult RunGate(const GateCase& gate_case, Kernels& kernels, const SoftmaxVariant& variant,
-                          int threads);
+                          int threads, bool with_lse = true);
 
 }  // namespace pagoda::app

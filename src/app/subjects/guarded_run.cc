@@ -64,6 +64,11 @@ void GuardedRun::Run(const SoftmaxPlan& plan, SoftmaxCall& call) {
   library_.run_softmax(plan, call, {workspace_.data(), workspace_.size()}, pool_);
 }
 
+std::vector<const TensorView*> GuardedRun::Outputs() const {
+  if (lse_.empty()) return {&out_};
+  return {&out_, &lse_};
+}
+
 std::vector<std::byte> GuardedRun::OutputBytes() const {
   std::vector<std::byte> bytes(out_data_.data(), out_data_.data() + out_data_.size());
   bytes.insert(bytes.end(), lse_data_.data(), lse_data_.data() + lse_data_.size());
@@ -87,7 +92,7 @@ std::optional<std::string> GuardedRun::Damage() const {
 }
 
 std::optional<std::string> GuardedRun::FirstNaN() const {
-  for (const TensorView* t : {&out_, &lse_}) {
+  for (const TensorView* t : Outputs()) {
     for (int64_t i = 0; i < t->elements(); ++i) {
       if (std::isnan(At(*t, i))) return NameOfElement(*t, i);
     }
@@ -96,7 +101,7 @@ std::optional<std::string> GuardedRun::FirstNaN() const {
 }
 
 std::optional<std::string> GuardedRun::FirstUnwritten() const {
-  for (const TensorView* t : {&out_, &lse_}) {
+  for (const TensorView* t : Outputs()) {
     const auto size = static_cast<size_t>(SizeOf(t->dtype));
     const auto* bytes = static_cast<const std::byte*>(t->data);
     for (int64_t i = 0; i < t->elements(); ++i) {
@@ -110,7 +115,7 @@ std::optional<std::string> GuardedRun::FirstUnwritten() const {
 
 std::string GuardedRun::FirstDifference(const std::vector<std::byte>& bytes) const {
   size_t start = 0;
-  for (const TensorView* t : {&out_, &lse_}) {
+  for (const TensorView* t : Outputs()) {
     const auto size = static_cast<size_t>(SizeOf(t->dtype));
     for (int64_t i = 0; i < t->elements(); ++i) {
       alignas(double) std::byte before[sizeof(double)] = {};

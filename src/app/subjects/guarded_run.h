@@ -48,6 +48,8 @@ class GuardedRun {
 
  private:
   void Run(const SoftmaxPlan& plan, SoftmaxCall& call);
+  // Output and, where calls ask for it, LSE.
+  std::vector<const TensorView*> Outputs() const;
 
   const KernelLibrary& library_;
   ThreadPool& pool_;

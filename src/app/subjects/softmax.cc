@@ -1,16 +1,21 @@
 #include "app/subjects/softmax.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bitset>
 #include <map>
 #include <utility>
 
+#include "app/subjects/fault.h"
 #include "app/subjects/outside.h"
+#include "app/subjects/program_arm.h"
 #include "app/subjects/softmax_arm.h"
 #include "base/random.h"
 #include "base/sys/affinity.h"
 #include "base/sys/cpu.h"
 #include "engine/attention/oracle.h"
+#include "pagoda/status.h"
 
 namespace pagoda::app {
 namespace {
@@ -60,6 +65,19 @@ int64_t SeenKeys(const judge::CaseSpec& spec) {
   return apart + shared;
 }
 
+// What a program answers before anything is measured: its faults are errors of the option.
+template <typename Ask>
+auto AskProgram(std::string_view name, Ask ask) {
+  const std::string option = fmt::format("--program {}", name);
+  try {
+    return ask();
+  } catch (const Fault& fault) {
+    throw Error(ErrorCode::kInvalidArgument, option, fault.what());
+  } catch (const Error& error) {  // it can't be started
+    throw Error(ErrorCode::kInvalidArgument, option, error.what());
+  }
+}
+
 }  // namespace
 
 judge::CaseFacts FactsOf(const judge::CaseSpec& spec) {
@@ -81,11 +99,13 @@ std::optional<std::string> WhyNot(const judge::CaseSpec& spec, const SoftmaxVari
 
 int64_t ColdBytes() { return std::max(kLeastColdBytes, 4 * sys::ReadMachineInfo().LastLevelCacheBytes()); }
 
-SoftmaxSubject::SoftmaxSubject(std::vector<std::string> ask) : ask_(std::move(ask)) {}
+SoftmaxSubject::SoftmaxSubject(std::vector<ProgramCommand> programs, std::vector<std::string> ask)
+    : programs_(std::move(programs)), ask_(std::move(ask)) {}
 
 std::vector<std::string> SoftmaxSubject::Variants() const {
   std::vector<std::string> names;
   for (const SoftmaxVariant* variant : SoftmaxVariants()) names.emplace_back(variant->name);
+  for (const ProgramCommand& program : programs_) names.push_back(program.name);
   return names;
 }
 
@@ -96,12 +116,33 @@ bool SoftmaxSubject::Has(std::string_view variant) const {
 
 std::optional<std::string> SoftmaxSubject::WhyNot(const judge::CaseSpec& spec,
                                                   std::string_view variant) const {
+  if (CommandOf(variant) != nullptr) {
+    return AskProgram(variant, [&] { return Running(variant, 0)->WhyNot(spec); });
+  }
   if (!ParseOutside(variant)) return app::WhyNot(spec, FindVariant(SoftmaxVariants(), variant));
   if (!ask_.empty()) return AskOutside(ask_, spec, variant);
   return app::WhyNot(spec, Find(variant, 0).variant);
 }
 
 judge::CaseFacts SoftmaxSubject::Facts(const judge::CaseSpec& spec) const { return FactsOf(spec); }
+
+std::string SoftmaxSubject::AboutProgram(const std::string& name) const {
+  return AskProgram(name, [&] { return Running(name, 0)->program().hello().about; });
+}
+
+const ProgramCommand* SoftmaxSubject::CommandOf(std::string_view variant) const {
+  const auto command = std::find_if(programs_.begin(), programs_.end(),
+                                    [&](const ProgramCommand& program) { return program.name == variant; });
+  return command == programs_.end() ? nullptr : &*command;
+}
+
+ProgramVariant* SoftmaxSubject::Running(std::string_view variant, int link) const {
+  const ProgramCommand* const command = CommandOf(variant);
+  if (command == nullptr) return nullptr;
+  std::unique_ptr<ProgramVariant>& running = running_[{command->name, link}];
+  if (running == nullptr) running = std::make_unique<ProgramVariant>(*command);
+  return running.get();
+}
 
 Kernels& SoftmaxSubject::Library(const std::filesystem::path& outside, int link) const {
   std::shared_ptr<Kernels>& library = libraries_[{outside, link}];
@@ -110,9 +151,12 @@ Kernels& SoftmaxSubject::Library(const std::filesystem::path& outside, int link)
 }
 
 SoftmaxSubject::Place SoftmaxSubject::Find(std::string_view variant, int link) const {
+  if (ProgramVariant* const program = Running(variant, link)) {
+    return {program->kernels(), program->variant(), program};
+  }
   const std::optional<OutsideVariant> outside = ParseOutside(variant);
   Kernels& kernels = Library(outside ? outside->library : std::filesystem::path(), link);
-  return {kernels, outside ? FindOutside(kernels, *outside, variant) : kernels.Variant(variant)};
+  return {kernels, outside ? FindOutside(kernels, *outside, variant) : kernels.Variant(variant), nullptr};
 }
 
 judge::GateResult SoftmaxSubject::Gate(const judge::CaseSpec& spec, std::string_view variant, uint64_t seed,
@@ -122,19 +166,23 @@ judge::GateResult SoftmaxSubject::Gate(const judge::CaseSpec& spec, std::string_
 
 judge::GateResult SoftmaxSubject::Gate(const judge::CaseSpec& spec, std::string_view variant, int link,
                                        uint64_t seed, int threads) {
-  const auto& [kernels, chosen] = Find(variant, link);
-  judge::GateResult result = Gate(spec, kernels, chosen, seed, threads);
+  const auto& [kernels, chosen, program] = Find(variant, link);
+  const bool with_lse = program == nullptr || program->program().hello().lse;
+  judge::GateResult result = Gate(spec, kernels, chosen, seed, threads, with_lse);
   result.variant = variant;  // as it was asked for, not as its library calls it
+  if (!result.passed && program != nullptr)
+    running_.erase({std::string(variant), link});  // the next run starts anew
   return result;
 }
 
 judge::GateResult SoftmaxSubject::Gate(const judge::CaseSpec& spec, Kernels& kernels,
-                                       const SoftmaxVariant& variant, uint64_t seed, int threads) {
+                                       const SoftmaxVariant& variant, uint64_t seed, int threads,
+                                       bool with_lse) {
   if (last_ == nullptr || !SameProblem(last_->spec(), spec) || last_->seed() != seed) {
     last_.reset();  // before the next is made: one may hold gigabytes
     last_ = std::make_unique<GateCase>(spec, seed, &kernels.Pool(threads));
   }
-  const judge::GateResult result = RunGate(*last_, kernels, variant, threads);
+  const judge::GateResult result = RunGate(*last_, kernels, variant, threads, with_lse);
   if (!result.passed && !last_->Intact()) last_.reset();
   return result;
 }
@@ -144,15 +192,29 @@ std::vector<std::unique_ptr<judge::Arm>> SoftmaxSubject::Prepare(const judge::Ca
   last_.reset();
   // Libraries are loaded in the order in which the arms name them, so that their addresses vary with the
   // seed.
-  for (const judge::ArmId& arm : options.arms) Find(arm.variant, arm.link).kernels.Pool(options.threads);
-  // The caller is worker 0 of every pool. Pinned only now: a pool asks which CPUs there are when it is made.
+  bool any_program = false;
+  for (size_t slot = 0; slot < options.arms.size(); ++slot) {
+    if (options.about_to_prepare) options.about_to_prepare(slot);
+    const Place place = Find(options.arms[slot].variant, options.arms[slot].link);
+    place.kernels.Pool(options.threads);
+    any_program = any_program || place.program != nullptr;
+  }
+  // The caller is worker 0 of every pool. Pinned only now: a pool asks which CPUs there are when it is made,
+  // and a program gets those of the caller when it starts.
   sys::PinThisThread(sys::AllowedCpus().front());
-  const auto shared = std::make_shared<TimedInputs>(spec, options.seed, options.cold ? ColdBytes() : 0);
+  // All arms on the same memory, so that no one's lies in larger pages.
+  const auto shared = std::make_shared<TimedInputs>(spec, options.seed, options.cold ? ColdBytes() : 0,
+                                                    any_program ? Memory::kShared : Memory::kPrivate);
   std::vector<std::unique_ptr<judge::Arm>> arms;
   for (size_t slot = 0; slot < options.arms.size(); ++slot) {
-    const auto& [kernels, variant] = Find(options.arms[slot].variant, options.arms[slot].link);
-    arms.push_back(std::make_unique<SoftmaxArm>(shared, kernels, variant, options.threads,
-                                                Random(options.seed).Fork(slot).Bits()));
+    if (options.about_to_prepare) options.about_to_prepare(slot);
+    const auto& [kernels, variant, program] = Find(options.arms[slot].variant, options.arms[slot].link);
+    const uint64_t seed = Random(options.seed).Fork(slot).Bits();
+    if (program != nullptr) {
+      arms.push_back(std::make_unique<ProgramArm>(shared, *program, options.threads, seed));
+    } else {
+      arms.push_back(std::make_unique<SoftmaxArm>(shared, kernels, variant, options.threads, seed));
+    }
   }
   return arms;
 }

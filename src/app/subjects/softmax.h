@@ -12,6 +12,7 @@
 
 #include "app/subjects/gate.h"
 #include "app/subjects/kernel_library.h"
+#include "app/subjects/program_variant.h"
 #include "judge/bench/subject.h"
 
 namespace pagoda::app {
@@ -29,9 +30,10 @@ int64_t ColdBytes();
 
 class SoftmaxSubject : public judge::Subject {
  public:
-  // Loads a library when an arm or a gate first needs it. Questions about variants of other libraries
-  // (outside.h) go to processes that `ask` starts, or are answered in this process where it is empty.
-  explicit SoftmaxSubject(std::vector<std::string> ask = {});
+  // Loads a library and starts a program when an arm, a gate or a question first needs it. Questions about
+  // variants of other libraries (outside.h) go to processes that `ask` starts, or are answered in this
+  // process where it is empty.
+  explicit SoftmaxSubject(std::vector<ProgramCommand> programs = {}, std::vector<std::string> ask = {});
 
   std::vector<std::string> Variants() const override;
   bool Has(std::string_view variant) const override;
@@ -43,22 +45,35 @@ class SoftmaxSubject : public judge::Subject {
   judge::GateResult Gate(const judge::CaseSpec& spec, std::string_view variant, int link, uint64_t seed,
                          int threads);
   judge::GateResult Gate(const judge::CaseSpec& spec, Kernels& kernels, const SoftmaxVariant& variant,
-                         uint64_t seed, int threads);
+                         uint64_t seed, int threads, bool with_lse = true);
   std::vector<std::unique_ptr<judge::Arm>> Prepare(const judge::CaseSpec& spec,
                                                    const judge::PrepareOptions& options) override;
+
+  // What the program says of itself, which starts it. Throws Error(--program NAME) when it doesn't answer
+  // right.
+  std::string AboutProgram(const std::string& name) const;
+  // Ends the programs; whatever needs one starts it again.
+  void StopPrograms() { running_.clear(); }
 
  private:
   // A variant in one link of its library.
   struct Place {
     Kernels& kernels;
     const SoftmaxVariant& variant;
+    ProgramVariant* program = nullptr;  // where it is one
   };
   Place Find(std::string_view variant, int link) const;
   Kernels& Library(const std::filesystem::path& outside, int link) const;
+  // Both null where the variant is no program.
+  const ProgramCommand* CommandOf(std::string_view variant) const;
+  ProgramVariant* Running(std::string_view variant, int link) const;
 
+  std::vector<ProgramCommand> programs_;
   std::vector<std::string> ask_;
   // By path, empty for the program's own library, and link.
   mutable std::map<std::pair<std::filesystem::path, int>, std::shared_ptr<Kernels>> libraries_;
+  // By name and link: another link is another process.
+  mutable std::map<std::pair<std::string, int>, std::unique_ptr<ProgramVariant>> running_;
   // Inputs and reference of the gate run before: the next is often another variant on the same.
   std::unique_ptr<GateCase> last_;
 };

@@ -23,19 +23,28 @@ void TakeOverTheCpus(ThreadPool& pool) {
 
 }  // namespace
 
-TimedInputs::TimedInputs(const judge::CaseSpec& spec, uint64_t seed, int64_t least_pool_bytes)
+TimedInputs::TimedInputs(const judge::CaseSpec& spec, uint64_t seed, int64_t least_pool_bytes, Memory memory)
     : spec_(spec),
-      inputs_(spec, {.seed = seed, .least_pool_bytes = least_pool_bytes, .random_offsets = true}) {}
+      inputs_(
+          spec,
+          {.seed = seed, .least_pool_bytes = least_pool_bytes, .random_offsets = true, .memory = memory}) {}
 
-SoftmaxCall TimedInputs::NextCall() {
-  const SoftmaxCall call = inputs_.call(turn_);
-  turn_ = (turn_ + 1) % inputs_.pools();
-  return call;
+size_t TimedInputs::TakeTurns(int64_t calls) {
+  const size_t first = turn_;
+  turn_ = (turn_ + static_cast<size_t>(calls)) % inputs_.pools();
+  return first;
 }
 
-const OracleResult& TimedInputs::Reference(ThreadPool& pool) {
-  if (!reference_) reference_ = app::Reference(inputs_, kOracleFlops, &pool);
-  return *reference_;
+judge::CheckResult TimedInputs::Check(const TensorView& out, ThreadPool& pool) {
+  if (!reference_) reference_ = Reference(inputs_, kOracleFlops, &pool);
+  const Comparison comparison = Compare(out, {}, *reference_, ToleranceOf(spec_));
+  judge::CheckResult result{
+      .passed = comparison.passed(), .max_abs_error = comparison.max_abs_error, .fault = {}};
+  if (!result.passed) {
+    result.fault = fmt::format("{} of {} elements are outside the tolerance, the worst {}",
+                               comparison.outside, comparison.compared, DescribeElement(comparison));
+  }
+  return result;
 }
 
 SoftmaxArm::SoftmaxArm(std::shared_ptr<TimedInputs> shared, Kernels& kernels, const SoftmaxVariant& variant,
@@ -86,23 +95,15 @@ judge::EpochTime SoftmaxArm::Run(int64_t calls) {
 }
 
 judge::CheckResult SoftmaxArm::CheckTimedOutput() {
-  judge::CheckResult result;
-  const Comparison comparison =
-      Compare(out_view_, {}, shared_->Reference(pool_), ToleranceOf(shared_->spec()));
-  result.max_abs_error = comparison.max_abs_error;
+  judge::CheckResult result = shared_->Check(out_view_, pool_);
   for (const Buffer* buffer : {&out_, &workspace_}) {
     if (const auto damage = buffer->FindDamage()) {
+      result.passed = false;
       result.fault = fmt::format("out-of-bounds write at the {}: {}",
                                  buffer == &out_ ? "output" : "workspace", damage->Describe(buffer->size()));
       return result;
     }
   }
-  if (!comparison.passed()) {
-    result.fault = fmt::format("{} of {} elements are outside the tolerance, the worst {}",
-                               comparison.outside, comparison.compared, DescribeElement(comparison));
-    return result;
-  }
-  result.passed = true;
   return result;
 }
 

@@ -17,13 +17,16 @@ namespace pagoda::app {
 // asked for.
 class TimedInputs {
  public:
-  TimedInputs(const judge::CaseSpec& spec, uint64_t seed, int64_t least_pool_bytes);
+  TimedInputs(const judge::CaseSpec& spec, uint64_t seed, int64_t least_pool_bytes, Memory memory);
 
   const judge::CaseSpec& spec() const { return spec_; }
   const SoftmaxInputs& inputs() const { return inputs_; }
   // The next pool in turn, whichever arm asks.
-  SoftmaxCall NextCall();
-  const OracleResult& Reference(ThreadPool& pool);
+  SoftmaxCall NextCall() { return inputs_.call(TakeTurns(1)); }
+  // The same for so many calls, which go on from it round and round.
+  size_t TakeTurns(int64_t calls);
+  // A timed output of [total_q, Hq, Dv] against the oracle.
+  judge::CheckResult Check(const TensorView& out, ThreadPool& pool);
 
  private:
   judge::CaseSpec spec_;

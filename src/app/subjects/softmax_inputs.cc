@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <optional>
 
 #include "app/subjects/aligned_queries.h"
 #include "app/subjects/elements.h"
@@ -18,20 +19,37 @@ std::vector<int64_t> AllSequences(const judge::CaseSpec& spec) {
   return all;
 }
 
-// A buffer whose contents start at a random multiple of 64 bytes.
-struct Placed {
-  Buffer buffer;
-  size_t offset = 0;
-
+// Inputs of equal size, each at a random multiple of 64 bytes: in a buffer of its own or, shared, all one
+// after the other in one.
+class Placed {
+ public:
   Placed() = default;
-  Placed(int64_t bytes, Random& random, bool random_offset) {
+  Placed(int64_t count, int64_t bytes, Random& random, const InputOptions& options) {
     constexpr int64_t kMostSteps = 64;  // one small page of 4 KB
-    const int64_t steps = random_offset ? random.Between(0, kMostSteps - 1) : 0;
-    offset = static_cast<size_t>(steps) * kBufferAlignment;
-    buffer = Buffer(static_cast<size_t>(bytes) + offset);
+    const bool shared = options.memory == Memory::kShared;
+    const size_t apart = (static_cast<size_t>(bytes) / kBufferAlignment + 1 + kMostSteps) * kBufferAlignment;
+    if (shared) buffers_.emplace_back(count * apart, Guards::kNone, Memory::kShared);
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t steps = options.random_offsets ? random.Between(0, kMostSteps - 1) : 0;
+      const size_t offset = static_cast<size_t>(steps) * kBufferAlignment;
+      if (!shared) buffers_.emplace_back(static_cast<size_t>(bytes) + offset);
+      std::byte* const start = shared ? buffers_[0].data() + i * apart : buffers_.back().data();
+      contents_.emplace_back(start + offset, static_cast<size_t>(bytes));
+    }
   }
-  void* data() { return buffer.data() + offset; }
-  std::span<const std::byte> bytes() const { return {buffer.data() + offset, buffer.size() - offset}; }
+
+  std::span<std::byte> operator[](size_t i) const { return contents_[i]; }
+  const std::vector<std::span<std::byte>>& all() const { return contents_; }
+  // Of shared memory: where other processes find a byte, if it is here.
+  std::optional<FilePlace> PlaceOf(const void* p) const {
+    const std::byte* const begin = buffers_[0].data();
+    if (p < begin || p >= begin + buffers_[0].size()) return std::nullopt;
+    return buffers_[0].PlaceOf(p);
+  }
+
+ private:
+  std::vector<Buffer> buffers_;
+  std::vector<std::span<std::byte>> contents_;
 };
 
 // NaN in every slot that no sequence owns.
@@ -62,8 +80,7 @@ struct SoftmaxInputs::Impl {
   judge::CaseSpec spec;
   PageLayout layout;
   BatchTables tables;
-  std::vector<Placed> pools;
-  Placed q;
+  Placed pools, q;
   Buffer alibi, sinks;
   SoftmaxBatch batch;
   SoftmaxCall call;
@@ -83,8 +100,8 @@ SoftmaxInputs::SoftmaxInputs(const judge::CaseSpec& spec, const InputOptions& op
 
   const int64_t pool_bytes = PoolBytes(spec, in.layout.num_pages);
   const int64_t pools = std::max<int64_t>(1, (options.least_pool_bytes + pool_bytes - 1) / pool_bytes);
-  for (int64_t i = 0; i < pools; ++i) {
-    Placed& pool = in.pools.emplace_back(pool_bytes, places, options.random_offsets);
+  in.pools = Placed(pools, pool_bytes, places, options);
+  for (const std::span<std::byte> pool : in.pools.all()) {
     in.views.push_back(CacheView(spec, in.layout.num_pages, pool.data()));
   }
   FillNormal(in.pools[0].data(), spec.dtype, pool_bytes / SizeOf(spec.dtype), root.Fork(2).Bits());
@@ -93,9 +110,9 @@ SoftmaxInputs::SoftmaxInputs(const judge::CaseSpec& spec, const InputOptions& op
 
   const int64_t total_q = std::accumulate(spec.queries.begin(), spec.queries.end(), int64_t{0});
   const int64_t q_elements = total_q * spec.q_heads * spec.head_dim;
-  in.q = Placed(q_elements * SizeOf(spec.dtype), places, options.random_offsets);
-  FillNormal(in.q.data(), spec.dtype, q_elements, root.Fork(3).Bits());
-  in.call.q = TensorView::Dense(in.q.data(), spec.dtype, {total_q, spec.q_heads, spec.head_dim});
+  in.q = Placed(1, q_elements * SizeOf(spec.dtype), places, options);
+  FillNormal(in.q[0].data(), spec.dtype, q_elements, root.Fork(3).Bits());
+  in.call.q = TensorView::Dense(in.q[0].data(), spec.dtype, {total_q, spec.q_heads, spec.head_dim});
   in.call.kv = in.views[0];
   if (spec.alibi) {
     // Gentle slopes: over the whole context a key loses at most 8, so that far keys still count.
@@ -120,7 +137,7 @@ SoftmaxInputs& SoftmaxInputs::operator=(SoftmaxInputs&&) noexcept = default;
 SoftmaxInputs::~SoftmaxInputs() = default;
 
 const SoftmaxBatch& SoftmaxInputs::batch() const { return impl_->batch; }
-size_t SoftmaxInputs::pools() const { return impl_->pools.size(); }
+size_t SoftmaxInputs::pools() const { return impl_->views.size(); }
 const std::vector<int64_t>& SoftmaxInputs::aligned_rows() const { return impl_->aligned_rows; }
 
 SoftmaxCall SoftmaxInputs::call(size_t pool) const {
@@ -129,10 +146,15 @@ SoftmaxCall SoftmaxInputs::call(size_t pool) const {
   return call;
 }
 
+FilePlace SoftmaxInputs::PlaceOf(const void* p) const {
+  const std::optional<FilePlace> in_q = impl_->q.PlaceOf(p);
+  return in_q ? *in_q : impl_->pools.PlaceOf(p).value();
+}
+
 uint64_t SoftmaxInputs::Fingerprint() const {
   const Impl& in = *impl_;
-  uint64_t hash = app::Fingerprint(in.q.bytes());
-  for (const Placed& pool : in.pools) hash = app::Fingerprint(pool.bytes(), hash);
+  uint64_t hash = app::Fingerprint(in.q[0]);
+  for (const std::span<std::byte> pool : in.pools.all()) hash = app::Fingerprint(pool, hash);
   for (const Buffer* b : {&in.alibi, &in.sinks, &in.tables.q_indptr_data, &in.tables.first, &in.tables.second,
                           &in.tables.third}) {
     hash = app::Fingerprint({b->data(), b->size()}, hash);

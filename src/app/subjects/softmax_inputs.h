@@ -24,6 +24,8 @@ struct InputOptions {
   int64_t least_pool_bytes = 0;
   // Shifts every buffer by a multiple of 64 bytes drawn from the seed.
   bool random_offsets = false;
+  // Of q and the pools, so that external programs can map them.
+  Memory memory = Memory::kPrivate;
 };
 
 // q, K, V normal with variance 1, pages in random order. Every slot that no sequence owns is NaN, padding of
@@ -43,6 +45,8 @@ class SoftmaxInputs {
   size_t pools() const;
   // The call over one of them, without out and lse.
   SoftmaxCall call(size_t pool) const;
+  // Where other processes find a byte of q or of a pool; of shared memory only.
+  FilePlace PlaceOf(const void* p) const;
   // Rows of q that are aligned with keys.
   const std::vector<int64_t>& aligned_rows() const;
   // Changes when anything that a kernel may read has changed.

@@ -102,7 +102,8 @@ EnvironmentMeter::Counters EnvironmentMeter::Count() const {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   now.involuntary_switches = usage.ru_nivcsw;
-  now.own_cpu_s = CpuSeconds(RUSAGE_SELF) + CpuSeconds(RUSAGE_CHILDREN);
+  now.own_cpu_s = CpuSeconds(RUSAGE_SELF) + CpuSeconds(RUSAGE_CHILDREN) +
+                  static_cast<double>(DescendantTicks(ReadProcessTimes(root_), getpid())) / TicksPerSecond();
   now.clock_ns = NowNs();
   return now;
 }
@@ -142,15 +143,31 @@ ProcessTimes ReadProcessTimes(const std::filesystem::path& root) {
     std::istringstream fields(stat.substr(close + 1));
     std::string word;
     ProcessTime time{.name = stat.substr(open + 1, close - open - 1)};
-    // Of the fields behind the name: utime and stime are the 12th and 13th, starttime is the 20th.
+    // Of the fields behind the name: ppid is the 2nd, utime, stime, cutime and cstime are the 12th to 15th,
+    // starttime is the 20th.
     for (int field = 1; field <= 20 && fields >> word; ++field) {
       const int64_t value = std::strtoll(word.c_str(), nullptr, 10);
+      if (field == 2) time.parent = static_cast<int>(value);
       if (field == 12 || field == 13) time.cpu_ticks += value;
+      if (field == 14 || field == 15) time.ended_children_ticks += value;
       if (field == 20) time.start_ticks = value;
     }
     times.emplace(pid, std::move(time));
   }
   return times;
+}
+
+int64_t DescendantTicks(const ProcessTimes& times, int pid) {
+  int64_t ticks = 0;
+  std::set<int> family = {pid};
+  for (size_t before = 0; before != family.size();) {
+    before = family.size();
+    for (const auto& [child, time] : times) {
+      if (!family.contains(time.parent) || !family.insert(child).second) continue;
+      ticks += time.cpu_ticks + time.ended_children_ticks;
+    }
+  }
+  return ticks;
 }
 
 std::vector<BusyProcess> Busiest(const ProcessTimes& before, const ProcessTimes& after, double elapsed_s,

@@ -14,7 +14,7 @@ struct EnvironmentReading {
   double load = 0;  // 1-minute load average
   // Over the span since the last reading, of the CPUs that the process may use, 0..1:
   double steal = 0;       // taken by the hypervisor
-  double other_busy = 0;  // kept busy by other processes than this one and its ended children
+  double other_busy = 0;  // kept busy by other processes than this one and what it started
   double span_s = 0;
   int64_t involuntary_switches = 0;  // of this process in the span
   // At this moment, over those CPUs:
@@ -54,9 +54,14 @@ struct ProcessTime {
   std::string name;
   int64_t start_ticks = 0;  // since boot: tells two processes with one pid apart
   int64_t cpu_ticks = 0;
+  int parent = 0;
+  int64_t ended_children_ticks = 0;  // of children that it waited for
 };
 using ProcessTimes = std::map<int, ProcessTime>;
 ProcessTimes ReadProcessTimes(const std::filesystem::path& root = "/");
+
+// CPU time of the running children of `pid`, of theirs, and of those of them that have ended.
+int64_t DescendantTicks(const ProcessTimes& times, int pid);
 
 struct BusyProcess {
   int pid = 0;

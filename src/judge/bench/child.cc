@@ -45,7 +45,11 @@ class LaunchServer {
 
  private:
   std::vector<std::unique_ptr<Arm>> Prepare() {
-    PrepareOptions options{.arms = {}, .seed = plan_.seed, .threads = plan_.threads, .cold = plan_.spec.cold};
+    PrepareOptions options{.arms = {},
+                           .seed = plan_.seed,
+                           .threads = plan_.threads,
+                           .cold = plan_.spec.cold,
+                           .about_to_prepare = [&](size_t slot) { Mark(plan_.slot_order[slot]); }};
     for (const int arm : plan_.slot_order) options.arms.push_back(plan_.arms[arm]);
     return context_.subject.Prepare(plan_.spec, options);
   }

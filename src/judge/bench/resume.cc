@@ -36,6 +36,15 @@ std::vector<std::string> SweepsOf(const Manifest& manifest) {
   return sweeps;
 }
 
+std::vector<std::string> ProgramsOf(const Manifest& manifest) {
+  std::vector<std::string> programs;
+  programs.reserve(manifest.programs.size());
+  for (const ManifestProgram& p : manifest.programs) {
+    programs.push_back(fmt::format("{}={} ({})", p.name, p.command, p.about));
+  }
+  return programs;
+}
+
 }  // namespace
 
 std::vector<std::string> ManifestDifferences(const Manifest& recorded, const Manifest& asked) {
@@ -53,6 +62,7 @@ std::vector<std::string> ManifestDifferences(const Manifest& recorded, const Man
   differences.Compare("sweeps", SweepsOf(recorded), SweepsOf(asked));
   differences.Compare("variants", recorded.variants, asked.variants);
   differences.Compare("baseline", recorded.baseline, asked.baseline);
+  differences.Compare("external programs", ProgramsOf(recorded), ProgramsOf(asked));
   differences.Compare("launches", recorded.launches, asked.launches);
   differences.Compare("delta", recorded.delta, asked.delta);
   differences.Compare("seed", recorded.seed, asked.seed);

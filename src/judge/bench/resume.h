@@ -10,7 +10,7 @@ namespace pagoda::judge {
 
 // What differs between the run that a directory holds and the one that is asked for now, one plain sentence
 // each; empty when the second may append to the first. Time, run id, command line and ceilings may differ;
-// suite, cases, variants, launches, seed, threads, delta and the binary may not.
+// suite, cases, variants, external programs, launches, seed, threads, delta and the binary may not.
 std::vector<std::string> ManifestDifferences(const Manifest& recorded, const Manifest& asked);
 
 }  // namespace pagoda::judge

@@ -69,7 +69,8 @@ std::vector<CaseSpec> CasesOf(const Suite& suite, const Selection& selection) {
   return cases;
 }
 
-std::vector<std::string> VariantsOf(const Suite& suite, const Selection& selection, const Subject& subject) {
+std::vector<std::string> NamedVariants(const Suite& suite, const Selection& selection,
+                                       const Subject& subject) {
   std::vector<std::string> known = subject.Variants();
   const std::string field = selection.variants.empty() ? suite.name + ": variants" : "--variants";
   std::vector<std::string> variants = selection.variants.empty() ? suite.variants : selection.variants;
@@ -79,6 +80,13 @@ std::vector<std::string> VariantsOf(const Suite& suite, const Selection& selecti
     if (!subject.Has(v)) Refuse(field, fmt::format("\"{}\" is none of {}", v, Known(known, v)));
     if (!seen.insert(v).second) Refuse(field, fmt::format("names \"{}\" twice", v));
   }
+  return variants;
+}
+
+std::vector<std::string> VariantsOf(const Suite& suite, const Selection& selection, const Subject& subject) {
+  std::vector<std::string> variants = NamedVariants(suite, selection, subject);
+  std::copy_if(selection.added.begin(), selection.added.end(), std::back_inserter(variants),
+               [&](const std::string& v) { return !Holds(variants, v); });
   return variants;
 }
 

@@ -2,7 +2,9 @@
 // compute.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -47,6 +49,9 @@ struct PrepareOptions {
   uint64_t seed = 0;        // of inputs, load order and buffer offsets
   int threads = 1;
   bool cold = true;  // rotate inputs over more than the last-level cache
+  // Called before anything is done for an arm alone, so that one that hangs or crashes can be named. May be
+  // empty.
+  std::function<void(size_t slot)> about_to_prepare = {};
 };
 
 // What the formulas of the case give.

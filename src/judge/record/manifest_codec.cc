@@ -156,6 +156,10 @@ json Encode(const Manifest& manifest) {
   for (const Unsupported& x : manifest.unsupported) {
     unsupported.push_back({{"case", x.case_name}, {"variant", x.variant}, {"reason", x.reason}});
   }
+  json programs = json::array();
+  for (const ManifestProgram& x : manifest.programs) {
+    programs.push_back({{"name", x.name}, {"command", x.command}, {"about", x.about}});
+  }
   return {{"schema", manifest.schema},
           {"run_id", manifest.run_id},
           {"suite", manifest.suite},
@@ -164,6 +168,7 @@ json Encode(const Manifest& manifest) {
           {"sweeps", Encode(manifest.sweeps)},
           {"variants", manifest.variants},
           {"baseline", manifest.baseline},
+          {"programs", std::move(programs)},
           {"launches", manifest.launches},
           {"delta", manifest.delta},
           {"seed", manifest.seed},
@@ -189,6 +194,13 @@ Manifest DecodeManifest(const io::JsonField& file) {
   }
   manifest.variants = StringsIn(file.At("variants"));
   manifest.baseline = file.At("baseline").String();
+  if (const auto programs = file.Find("programs")) {  // older manifests have none
+    for (const io::JsonField& x : programs->Elements()) {
+      manifest.programs.push_back({.name = x.At("name").String(),
+                                   .command = x.At("command").String(),
+                                   .about = x.At("about").String()});
+    }
+  }
   manifest.launches = IntAtLeast(file, "launches", 1);
   manifest.delta = NumberAtLeast(file, "delta", 0);
   manifest.seed = file.At("seed").Unsigned();

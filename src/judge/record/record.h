@@ -159,6 +159,13 @@ struct Unsupported {
   std::string reason;
 };
 
+// A variant that ran as a program of its own.
+struct ManifestProgram {
+  std::string name;     // of the variant
+  std::string command;  // as given
+  std::string about;    // what it said of itself
+};
+
 // Everything that defines a run. Written before the first launch and never changed.
 struct Manifest {
   int schema = kManifestSchema;
@@ -169,8 +176,9 @@ struct Manifest {
   std::vector<Sweep> sweeps;          // a case may be on several
   std::vector<std::string> variants;  // the baseline among them
   std::string baseline;
-  int launches = 12;    // J, per case
-  double delta = 0.01;  // the smallest relative difference that matters
+  std::vector<ManifestProgram> programs;  // those of the variants that are no libraries
+  int launches = 12;                      // J, per case
+  double delta = 0.01;                    // the smallest relative difference that matters
   uint64_t seed = 0;
   int threads = 1;
   std::string time;  // ISO 8601, UTC

@@ -39,6 +39,10 @@ void AddRun(const Manifest& m, Json& json) {
   json["seed"] = m.seed;
   json["delta"] = m.delta;
   json["variants"] = m.variants;
+  json["programs"] = Json::array();
+  for (const ManifestProgram& p : m.programs) {
+    json["programs"].push_back({{"variant", p.name}, {"command", p.command}, {"about", p.about}});
+  }
 }
 
 void AddVerdict(const RunVerdict& run, Json& json) {

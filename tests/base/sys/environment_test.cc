@@ -107,6 +107,32 @@ TEST(EnvironmentOfThisMachine, ReadingsAreInRange) {
   EXPECT_GE(reading.involuntary_switches, 0);
 }
 
+// A program that a launch talks to lives on while it is asked how busy others were.
+TEST_F(Environment, WorkOfRunningChildrenIsNotCountedAsOthers) {
+  machine_.Write("proc/stat", Stat(0, 0, 0));
+  const auto stat = [](int pid, int parent, int64_t ticks) {
+    return fmt::format("{} (a) S {} 0 0 0 -1 0 0 0 0 0 {} 0 0 0 20 0 1 0 7 0 0\n", pid, parent, ticks);
+  };
+  const auto set = [&](int64_t ticks) {
+    machine_.Write("proc/900001/stat", stat(900001, getpid(), ticks));
+    machine_.Write("proc/900002/stat", stat(900002, 900001, ticks));
+    machine_.Write("proc/900003/stat", stat(900003, 1, ticks));
+  };
+  set(0);
+  EnvironmentMeter meter(machine_.root(), {0, 1});
+  set(100000);
+  machine_.Write("proc/stat", Stat(150000, 150000, 0));
+  EXPECT_THAT(meter.Read().other_busy, DoubleNear(1.0 / 6, 1e-3)) << "what is nobody's child of ours";
+}
+
+TEST(DescendantTicks, CountsChildrenTheirsAndThoseThatEnded) {
+  const ProcessTimes times = {{1, {"init", 0, 9000, 0, 0}}, {5, {"self", 0, 700, 1, 0}},
+                              {6, {"child", 0, 10, 5, 3}},  {3, {"grandchild", 0, 20, 6, 0}},
+                              {8, {"other", 0, 500, 1, 0}}, {9, {"its own parent", 0, 50, 9, 0}}};
+  EXPECT_EQ(DescendantTicks(times, 5), 33);
+  EXPECT_EQ(DescendantTicks(times, 8), 0);
+}
+
 TEST(BusyProcesses, ComparesTwoReadings) {
   const int64_t hz = sysconf(_SC_CLK_TCK);
   const ProcessTimes before = {{1, {"quiet", 10, 500}}, {2, {"busy", 10, 500}}, {3, {"old", 10, 90000}}};
@@ -127,7 +153,7 @@ TEST(BusyProcesses, ComparesTwoReadings) {
 TEST(BusyProcesses, ReadsNamesWithSpacesAndBrackets) {
   const FakeMachine machine;
   machine.Write("proc/42/stat",
-                "42 (a) b (c) S 1 42 42 0 -1 4194304 1 2 3 4 70 30 0 0 20 0 1 0 1234 999 7\n");
+                "42 (a) b (c) S 1 42 42 0 -1 4194304 1 2 3 4 70 30 5 6 20 0 1 0 1234 999 7\n");
   machine.Write("proc/43/stat", "nonsense");
   machine.Write("proc/self/stat", "44 (x) S 1");
   const ProcessTimes times = ReadProcessTimes(machine.root());
@@ -135,6 +161,8 @@ TEST(BusyProcesses, ReadsNamesWithSpacesAndBrackets) {
   EXPECT_EQ(times.at(42).name, "a) b (c");
   EXPECT_EQ(times.at(42).cpu_ticks, 100);
   EXPECT_EQ(times.at(42).start_ticks, 1234);
+  EXPECT_EQ(times.at(42).parent, 1);
+  EXPECT_EQ(times.at(42).ended_children_ticks, 11);
 }
 
 TEST(BusyProcesses, FindsThisProcess) {

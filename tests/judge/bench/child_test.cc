@@ -93,6 +93,14 @@ TEST_F(Child, AnErrorOfAnArmBecomesACrashThatNamesIt) {
   EXPECT_THAT(record.arms, IsEmpty());
 }
 
+TEST_F(Child, AnErrorWhileAnArmIsPreparedNamesItToo) {
+  subject_.throws_in_prepare = "b";
+  const LaunchRecord record = Launched(Plan());
+  EXPECT_EQ(record.status, LaunchStatus::kCrashed);
+  EXPECT_EQ(record.culprit, "b");
+  EXPECT_THAT(record.reason, HasSubstr("no file"));
+}
+
 TEST_F(Child, APilotGivesTimesInTheOrderOfTheArms) {
   subject_.call_ns = {{"a", 4e6}, {"b", 9e6}};
   LaunchPlan plan = Plan();

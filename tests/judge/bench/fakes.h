@@ -24,7 +24,7 @@ class FakeSubject : public Subject {
   std::map<std::string, double> call_ns;
   std::map<std::string, std::string> wrong_after_timing;                // variant -> fault
   std::map<std::pair<std::string, uint64_t>, std::string> gate_faults;  // variant, seed -> fault
-  std::string throws_in_gate, throws_in_run;                            // variants
+  std::string throws_in_gate, throws_in_prepare, throws_in_run;         // variants
   std::vector<PrepareOptions> prepared;
   int64_t now_ns = 0;
 
@@ -40,7 +40,11 @@ class FakeSubject : public Subject {
   std::vector<std::unique_ptr<Arm>> Prepare(const CaseSpec&, const PrepareOptions& options) override {
     prepared.push_back(options);
     std::vector<std::unique_ptr<Arm>> arms;
-    for (const ArmId& id : options.arms) arms.push_back(std::make_unique<FakeArm>(*this, id));
+    for (const ArmId& id : options.arms) {
+      if (options.about_to_prepare) options.about_to_prepare(arms.size());
+      if (id.variant == throws_in_prepare) throw std::runtime_error("no file");
+      arms.push_back(std::make_unique<FakeArm>(*this, id));
+    }
     return arms;
   }
 

@@ -47,6 +47,8 @@ TEST(ManifestDifferences, EachIsNamedWithBothValues) {
   EXPECT_THAT(one([](Manifest& m) { m.sweeps = {{"s*", "context", {{"one", 1}, {"two", 2}}}}; }),
               HasSubstr("sweeps was [], now [\"s*\"]"));
   EXPECT_THAT(one([](Manifest& m) { m.variants = {"b", "a"}; }), HasSubstr("variants"));
+  EXPECT_THAT(one([](Manifest& m) { m.programs = {{"a", "python3 a.py", "torch 2"}}; }),
+              HasSubstr("external programs was [], now [\"a=python3 a.py (torch 2)\"]"));
   EXPECT_THAT(one([](Manifest& m) { m.environment.binary_hash = "def"; }), HasSubstr("program"));
   EXPECT_THAT(one([](Manifest& m) { m.cases[1].name = "three"; }),
               HasSubstr("two (weight 1, 0 bytes), now three"));

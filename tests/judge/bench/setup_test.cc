@@ -78,6 +78,16 @@ TEST_F(SetupTest, TheFirstVariantAskedForIsTheBaselineUnlessOneIsNamed) {
   EXPECT_THAT(MakeSetup(suite_, selection_, subject_).variants, ElementsAre("a", "b", "c"));
 }
 
+TEST_F(SetupTest, AddedVariantsComeAfterTheOthersUnlessTheyAreNamed) {
+  selection_.added = {"c", "b"};
+  selection_.variants = {"a"};
+  EXPECT_THAT(MakeSetup(suite_, selection_, subject_).variants, ElementsAre("a", "c", "b"));
+  selection_.variants = {"b", "a"};
+  EXPECT_THAT(MakeSetup(suite_, selection_, subject_).variants, ElementsAre("b", "a", "c"));
+  selection_.variants = {"all"};
+  EXPECT_THAT(MakeSetup(suite_, selection_, subject_).variants, ElementsAre("a", "b", "c"));
+}
+
 TEST_F(SetupTest, RefusesNamesThatAreNotThere) {
   selection_.variants = {"a", "d"};
   EXPECT_THAT(Refusal(), AllOf(HasSubstr("--variants \"d\" is none of a, b, c")));

@@ -46,6 +46,8 @@ TEST(Manifest, ComesBackAsItWasWritten) {
   EXPECT_EQ(got.sweeps[0].points[1].value, 128);
   EXPECT_EQ(got.variants, want.variants);
   EXPECT_EQ(got.baseline, want.baseline);
+  ASSERT_EQ(got.programs.size(), 1u);
+  EXPECT_EQ(got.programs[0].command, "python3 'a b.py'");
   EXPECT_EQ(got.launches, 16);
   EXPECT_EQ(got.delta, 0.02);
   EXPECT_EQ(got.seed, want.seed);
@@ -71,6 +73,9 @@ TEST(Manifest, BrokenFieldsAreNamed) {
   using J = nlohmann::json;
   EXPECT_EQ(FieldOfError([](J&) {}), "no error");
   EXPECT_EQ(FieldOfError([](J& j) { j["later"] = 1; }), "no error");
+  EXPECT_EQ(FieldOfError([](J& j) { j.erase("programs"); }), "no error") << "older ones have none";
+  EXPECT_EQ(FieldOfError([](J& j) { j["programs"][0]["command"] = 1; }),
+            "manifest.json: programs[0].command");
   EXPECT_EQ(FieldOfError([](J& j) { j["schema"] = 2; }), "manifest.json: schema");
   EXPECT_EQ(FieldOfError([](J& j) { j["cases"][1].erase("dtype"); }), "manifest.json: cases[1].dtype");
   EXPECT_EQ(FieldOfError([](J& j) { j["cases"][1]["weight"] = -1; }), "manifest.json: cases[1].weight");

@@ -52,6 +52,7 @@ inline Manifest SampleManifest() {
   manifest.sweeps = {{"c*", "context", {{"c0", 64}, {"c1", 128}}}};
   manifest.variants = {"gather", "highperf"};
   manifest.baseline = "gather";
+  manifest.programs = {{"highperf", "python3 'a b.py'", "torch 2"}};
   manifest.launches = 16;
   manifest.delta = 0.02;
   manifest.seed = 0xffffffffffffffffU;

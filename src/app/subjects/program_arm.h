@@ -1,0 +1,41 @@
+// An external program bound to the inputs of one case, to be timed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "app/subjects/program_variant.h"
+#include "app/subjects/softmax_arm.h"
+#include "base/buffer.h"
+#include "judge/bench/subject.h"
+
+namespace pagoda::app {
+
+// Its epochs lie between those of the other arms, in a process of its own. Host and device time are both what
+// the program says that its calls took, which is held against the time from request to answer.
+class ProgramArm : public judge::Arm {
+ public:
+  // The inputs are in shared memory. Throws Fault.
+  ProgramArm(std::shared_ptr<TimedInputs> shared, ProgramVariant& program, int threads, uint64_t seed);
+
+  judge::EpochTime Run(int64_t calls) override;
+  judge::CheckResult CheckTimedOutput() override;
+
+ private:
+  std::shared_ptr<TimedInputs> shared_;
+  Program& program_;
+  ThreadPool& pool_;  // for the oracle
+  Buffer out_;
+  TensorView out_view_;
+  std::vector<Program::RunTime> epochs_;
+};
+
+// What is wrong with an epoch's times, or nothing: more reported than passed, or most of a long time not
+// accounted for.
+std::optional<std::string> WrongTime(const Program::RunTime& epoch);
+// The same over many, by the tenth of them that waited least: a busy machine delays answers, but not all of
+// them. Nothing for fewer than eight.
+std::optional<std::string> WrongTimes(std::vector<Program::RunTime> epochs);
+
+}  // namespace pagoda::app

@@ -1,0 +1,289 @@
+// The examples, and what the program says about its options.
+#include "app/subjects/program.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "app/subjects/fault.h"
+#include "app/subjects/program_arm.h"
+#include "app/subjects/program_message.h"
+#include "app/subjects/softmax.h"
+#include "app/subjects/softmax_inputs.h"
+#include "base/io/json.h"
+#include "base/sys/process.h"
+#include "engine/attention/variant.h"
+#include "judge/bench/case_name.h"
+#include "judge/bench/facts.h"
+#include "judge/bench/launch_plan.h"
+#include "pagoda/status.h"
+#include "programs/programs.h"
+
+namespace pagoda::app {
+namespace {
+
+using testing::HasSubstr;
+
+template <typename F>
+std::string RefusalOf(F f) {
+  try {
+    f();
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+  return "no refusal";
+}
+
+TEST(ParsePrograms, SplitsNameAndWords) {
+  const auto programs = ParsePrograms({"a_1=python3 'x y.py' --z=1", "b=./b"});
+  ASSERT_EQ(programs.size(), 2u);
+  EXPECT_EQ(programs[0].name, "a_1");
+  EXPECT_EQ(programs[0].argv, (std::vector<std::string>{"python3", "x y.py", "--z=1"}));
+  EXPECT_EQ(programs[0].AsOption(), "a_1=python3 'x y.py' --z=1");
+  EXPECT_EQ(programs[1].command, "./b");
+}
+
+TEST(ParsePrograms, SaysWhatIsWrongWithAnOption) {
+  const auto refusal = [](std::vector<std::string> options) {
+    return RefusalOf([&] { ParsePrograms(options); });
+  };
+  EXPECT_THAT(refusal({"python3"}), HasSubstr("--program python3 has no =; give NAME=COMMAND"));
+  EXPECT_THAT(refusal({"a b=x"}), HasSubstr("letters, digits and _"));
+  EXPECT_THAT(refusal({"=x"}), HasSubstr("letters, digits and _"));
+  EXPECT_THAT(refusal({"gather=x"}), HasSubstr("the name of a built-in variant"));
+  EXPECT_THAT(refusal({"a= "}), HasSubstr("has no command"));
+  EXPECT_THAT(refusal({"a='x"}), HasSubstr("--program a has a ' that is not closed"));
+  EXPECT_THAT(refusal({"a=x", "a=y"}), HasSubstr("a name that another has too"));
+}
+
+TEST(ParseHello, ReadsWhatAProgramSaysOfItself) {
+  const ProgramHello least = ParseHello(R"({"hello":{"protocol":1}})", "hello");
+  EXPECT_EQ(least.about, "");
+  EXPECT_EQ(least.promises, 0u);
+  EXPECT_FALSE(least.lse);
+  const ProgramHello all = ParseHello(
+      R"({"hello":{"protocol":1,"about":"a\nb","lse":true,"promises":["repeatable","thread_invariant","batch_invariant"]}})",
+      "hello");
+  EXPECT_EQ(all.about, "a?b");
+  EXPECT_EQ(all.promises, uint32_t{kRepeatable | kThreadInvariant | kBatchInvariant});
+  EXPECT_TRUE(all.lse);
+}
+
+TEST(ProgramAnswers, AreReadStrictly) {
+  const auto hello = [](const char* line) { return RefusalOf([&] { ParseHello(line, "hello"); }); };
+  EXPECT_THAT(hello(""), HasSubstr("hello at byte 0"));
+  EXPECT_THAT(hello("[]"), HasSubstr("is not an object"));
+  EXPECT_THAT(hello(R"({"ready":true})"), HasSubstr("hello: ready is no known field"));
+  EXPECT_THAT(hello(R"({"hello":{}})"), HasSubstr("hello: hello.protocol is missing"));
+  EXPECT_THAT(hello(R"({"hello":{"protocol":1,"promises":["fast"]}})"), HasSubstr("\"fast\" is none of"));
+  EXPECT_THAT(hello(R"({"hello":{"protocol":1,"lse":1}})"), HasSubstr("is not true or false"));
+  EXPECT_EQ(hello(R"({"error":"no\u001b[2J"})"), "hello: reported an error: no?[2J");
+  const auto prepared = [](const char* line) { return RefusalOf([&] { ParsePrepared(line, "prepare"); }); };
+  EXPECT_EQ(ParsePrepared(R"({"ready":true})", "prepare"), std::nullopt);
+  EXPECT_EQ(ParsePrepared(R"({"unsupported":"f16"})", "prepare"), "f16");
+  EXPECT_THAT(prepared(R"({"ready":false})"), HasSubstr("says nothing"));
+  EXPECT_THAT(prepared(R"({"ready":true,"unsupported":"x"})"), HasSubstr("ready is no known field"));
+  EXPECT_THAT(prepared("{}"), HasSubstr("ready is missing"));
+  const auto ran = [](const char* line) { return RefusalOf([&] { ParseRan(line, "run"); }); };
+  EXPECT_EQ(ParseRan(R"({"ns":12.5})", "run"), 12.5);
+  for (const char* line : {R"({"ns":0})", R"({"ns":-1})"}) EXPECT_THAT(ran(line), HasSubstr("is no time"));
+  EXPECT_THAT(ran(R"({"ns":"1"})"), HasSubstr("is not a number"));
+  EXPECT_THAT(ran(R"({"ns":1e999})"), HasSubstr("number overflow"));
+  EXPECT_THAT(ran(R"({"ns":[[[[[1]]]]]})"), HasSubstr("more than 4 arrays and objects"));
+}
+
+TEST(WrongTime, IsMoreThanPassedOrMostNotCounted) {
+  constexpr double kMs = 1e6;
+  EXPECT_EQ(WrongTime({.reported_ns = 2 * kMs, .wall_ns = 2.1 * kMs}), std::nullopt);
+  EXPECT_EQ(WrongTime({.reported_ns = 2 * kMs, .wall_ns = 90 * kMs}), std::nullopt) << "others may have run";
+  EXPECT_EQ(WrongTime({.reported_ns = 2 * kMs, .wall_ns = 150 * kMs}),
+            "reported 2 ms for calls that were answered after 150 ms");
+  EXPECT_THAT(WrongTime({.reported_ns = 2 * kMs, .wall_ns = 1.9 * kMs}).value_or(""),
+              HasSubstr("reported 2 ms"));
+}
+
+TEST(WrongTimes, ForgiveABusyMachineButNotAProgramThatNeverCounts) {
+  constexpr double kMs = 1e6;
+  const Program::RunTime right{.reported_ns = 2 * kMs, .wall_ns = 2.3 * kMs};
+  const Program::RunTime late{.reported_ns = 2 * kMs, .wall_ns = 8 * kMs};
+  std::vector<Program::RunTime> epochs(7, late);
+  EXPECT_EQ(WrongTimes({}), std::nullopt);
+  EXPECT_EQ(WrongTimes(epochs), std::nullopt) << "too few";
+  epochs.resize(20, late);
+  EXPECT_EQ(WrongTimes(epochs),
+            "reported 2 ms for calls that were answered after 8 ms, and others even later");
+  epochs[3] = epochs[10] = epochs[19] = right;
+  EXPECT_EQ(WrongTimes(epochs), std::nullopt);
+}
+
+TEST(Program, ThatDoesNotAnswerIsGivenUp) {
+  const auto begin = std::chrono::steady_clock::now();
+  const ProgramCommand silent = ParsePrograms({"silent=sleep 1000"}).front();
+  EXPECT_EQ(RefusalOf([&] { const Program program(silent, 0.2); }), "hello: did not answer within 0.2 s");
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+}
+
+TEST(Program, ThatIsNotThereIsAnError) {
+  const ProgramCommand nowhere = ParsePrograms({"x=/nowhere/x"}).front();
+  EXPECT_THAT(RefusalOf([&] { const Program program(nowhere); }), HasSubstr("/nowhere/x can't be started"));
+}
+
+// Corners of the case grammar that the examples compute.
+TEST(ExamplePrograms, PassTheGate) {
+  SoftmaxSubject subject(ParsePrograms({"py=" + PythonExample(), std::string("cc=") + PAGODA_TEST_EXAMPLE}));
+  for (const char* name : {"b2_h4_kv2_s30-7_bs16_hd8_f32_decode", "b2_h3_kv1_s20-1_bs7_hd5_f32_q9-1_dv4_hnd",
+                           "b2_h2_kv2_s9-20_bs8_hd8_f32_q3-1_combined_padded"}) {
+    for (const char* variant : {"py", "cc"}) {
+      const judge::CaseSpec spec = judge::ParseCaseName(name);
+      EXPECT_EQ(subject.WhyNot(spec, variant), std::nullopt);
+      for (const uint64_t seed : {2026, 2029}) {
+        const judge::GateResult result = subject.Gate(spec, variant, seed, 2);
+        EXPECT_TRUE(result.passed) << name << " " << variant << ": " << result.fault;
+        EXPECT_TRUE(result.bitwise_repeatable);
+        EXPECT_EQ(result.variant, variant);
+      }
+    }
+  }
+}
+
+TEST(ExamplePrograms, SayWhatTheyDontCompute) {
+  const SoftmaxSubject subject(
+      ParsePrograms({"py=" + PythonExample(), std::string("cc=") + PAGODA_TEST_EXAMPLE}));
+  for (const char* name :
+       {"b1_h2_kv1_s9_bs8_hd8_bf16_decode", "b1_h2_kv1_s9_bs8_hd8_f32_decode_alibi",
+        "b1_h2_kv1_s9_bs8_hd8_f32_decode_sinks", "b1_h2_kv1_s9_bs8_hd8_f32_decode_cap20"}) {
+    for (const char* variant : {"py", "cc"}) {
+      EXPECT_EQ(subject.WhyNot(judge::ParseCaseName(name), variant),
+                "only causal f32 without window, softcap, ALiBi and sinks");
+    }
+  }
+}
+
+TEST(ExamplePrograms, AreTimedOverAllPoolsAndAgainstAProcessOfTheSameCommand) {
+  SoftmaxSubject subject(ParsePrograms({std::string("cc=") + PAGODA_TEST_EXAMPLE}));
+  const judge::CaseSpec spec = judge::ParseCaseName("b2_h2_kv1_s33-4_bs8_hd8_f32_decode");
+  std::vector<size_t> slots;
+  const auto arms = subject.Prepare(spec, {.arms = {{"cc", 1}, {"cc", 0}},
+                                           .seed = 3,
+                                           .threads = 2,
+                                           .cold = true,
+                                           .about_to_prepare = [&](size_t slot) { slots.push_back(slot); }});
+  EXPECT_THAT(slots, testing::ElementsAre(0, 1, 0, 1));
+  for (const auto& arm : arms) {
+    const judge::EpochTime time = arm->Run(5);
+    EXPECT_GT(time.device_ns, 0);
+    EXPECT_EQ(time.host_ns, time.device_ns);
+    const judge::CheckResult check = arm->CheckTimedOutput();
+    EXPECT_TRUE(check.passed) << check.fault;
+  }
+}
+
+// With PyTorch in the interpreter that PYTHON names: the lengths differ, and some sequences share theirs.
+TEST(TorchPrograms, PassTheGate) {
+  const char* const python = std::getenv("PYTHON") != nullptr ? std::getenv("PYTHON") : PAGODA_TEST_PYTHON;
+  if (!sys::RunProcess({.argv = {python, "-c", "import torch"}, .timeout_s = 120}).ok()) {
+    GTEST_SKIP() << python << " has no PyTorch";
+  }
+  const auto command = [python](const char* mode) {
+    return judge::CommandLine({python, PAGODA_TEST_SOURCES "/compare/torch_attention.py", mode});
+  };
+  SoftmaxSubject subject(
+      ParsePrograms({"torch_gather=" + command("gather"), "torch_packed=" + command("packed")}));
+  for (const char* variant : {"torch_gather", "torch_packed"}) {
+    for (const char* name :
+         {"b3_h4_kv2_s40-33-40_bs16_hd64_bf16_decode", "b3_h8_kv2_s40-33-40_bs16_hd64_f32_q7-1-7_hnd",
+          "b2_h4_kv4_s40-17_bs7_hd64_f16_q40-9_combined", "b1_h4_kv1_s20_bs16_hd64_f32_q5_noncausal"}) {
+      const judge::GateResult result = subject.Gate(judge::ParseCaseName(name), variant, 2029, 2);
+      EXPECT_TRUE(result.passed) << name << " " << variant << ": " << result.fault;
+    }
+    EXPECT_EQ(subject.WhyNot(judge::ParseCaseName("b1_h4_kv1_s20_bs16_hd64_f32_decode_sinks"), variant),
+              "sinks is not part of scaled_dot_product_attention");
+  }
+}
+
+// Its own tensors are for the variants that are built in; the others get the case's shape.
+TEST(GateCommand, TakesACaseFileWithAnExpectation) {
+  const sys::ProcessResult r = sys::RunProcess(
+      {.argv = {PAGODA_TEST_PROGRAM, "gate", PAGODA_TEST_SOURCES "/tests/data/cases/dims_d1_f32.safetensors",
+                "--variants", "gather", "--program", std::string("cc=") + PAGODA_TEST_EXAMPLE},
+       .timeout_s = 120});
+  EXPECT_EQ(r.exit_code, 0) << r.err;
+}
+
+// Every field of the message is explained.
+TEST(PrepareMessage, IsDocumented) {
+  const judge::CaseSpec spec = judge::ParseCaseName("b1_h2_kv1_s9_bs8_hd8_f32_decode");
+  const SoftmaxInputs inputs(spec, {.seed = 1});
+  const NormalBatch batch = Normalise(inputs.batch());
+  ProgramTensors tensors;
+  tensors.q = {"q", 0};
+  tensors.k.push_back({"k", 1});
+  tensors.v.push_back({"v", 2});
+  tensors.out = {"out", 3};
+  const nlohmann::json message =
+      io::ParseJson(PrepareMessage(batch, inputs.call(0), 2, tensors), "message").at("prepare");
+  std::ifstream file(PAGODA_TEST_SOURCES "/docs/external-variants.md");
+  const std::string docs(std::istreambuf_iterator<char>(file), {});
+  for (const auto& [field, value] : message.items()) EXPECT_THAT(docs, HasSubstr("`" + field + "`"));
+  for (const auto& [field, value] : message.at("k").items()) EXPECT_THAT(docs, HasSubstr("`" + field + "`"));
+  EXPECT_EQ(message.at("kv_len"), nlohmann::json({9}));
+  EXPECT_EQ(message.at("v").at("offsets"), nlohmann::json({2}));
+  EXPECT_EQ(message.at("lse"), nullptr);
+}
+
+// No process of a program outlives the one that started it.
+TEST(Program, DiesWithItsParent) {
+  const std::string pid_file = testing::TempDir() + "program.pid";
+  const std::string script = fmt::format("sh -c 'echo $$ > {}; exec sleep 1000'", pid_file);
+  const sys::ProcessResult r =
+      sys::RunProcess({.argv = {PAGODA_TEST_PROGRAM, "launch", "--program", "x=" + script, "--mark",
+                                testing::TempDir() + "x.mark"},
+                       .stdin_text = judge::ToJson(
+                           judge::GatePlan{.run_id = "r",
+                                           .spec = judge::ParseCaseName("b1_h2_kv1_s9_bs8_hd8_f32_decode"),
+                                           .runs = {{"x", 1}},
+                                           .threads = 1}),
+                       .timeout_s = 2});
+  EXPECT_TRUE(r.timed_out);
+  int pid = 0;
+  std::ifstream(pid_file) >> pid;
+  ASSERT_GT(pid, 0);
+  const auto gone = [pid] { return !std::ifstream(fmt::format("/proc/{}/stat", pid)).good(); };
+  for (int i = 0; i < 500 && !gone(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_TRUE(gone());
+}
+
+TEST(GateCommand, SaysWhatIsWrongWithAProgram) {
+  const std::string suite = WriteSmallSuite(testing::TempDir() + "program_suite.toml");
+  const auto gate = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {PAGODA_TEST_PROGRAM, "gate", suite, "--json"});
+    return sys::RunProcess({.argv = more, .timeout_s = 120});
+  };
+  const sys::ProcessResult right = gate({"--variants", "py,gather", "--program", "py=" + PythonExample()});
+  EXPECT_EQ(right.exit_code, 0) << right.err;
+  const nlohmann::json report = io::ParseJson(right.out, "gate");
+  EXPECT_EQ(report.at("passed"), 6);
+  EXPECT_EQ(report.at("runs").at(0).at("variant"), "py") << "where --variants names it";
+  for (const auto& [program, says] : std::vector<std::pair<std::string, std::string>>{
+           {"x=/nowhere/x", "--program x /nowhere/x can't be started: No such file or directory"},
+           {"x=sh -c 'read x; echo hi'", "--program x hello at byte 1: parse error"},
+           {"x=true", "--program x hello: ended with exit code 0"},
+           {"gather=true", "the name of a built-in variant"}}) {
+    const sys::ProcessResult r = gate({"--variants", "gather", "--program", program});
+    EXPECT_EQ(r.exit_code, 2) << program;
+    EXPECT_THAT(r.err, HasSubstr(says));
+    EXPECT_EQ(r.out, "");
+  }
+}
+
+}  // namespace
+}  // namespace pagoda::app

@@ -23,8 +23,8 @@ CaseSpec ParseCaseName(std::string_view name);
 //   b32_h16_kv8_azure_conversation_bs64_hd128_bf16_decode
 std::string CaseName(const CaseSpec& spec, std::string_view lengths, std::string_view phase);
 
-// Throws Error naming the field whose value no kernel could be asked for: lengths below 1, more queries than
-// keys, blocks that don't cover a sequence or that pages don't divide, q_heads not a multiple of kv_heads, a
+// Throws Error naming the field whose value no kernel could be asked for: lengths below 0, no query at all,
+// blocks that don't cover a sequence or that pages don't divide, q_heads not a multiple of kv_heads, a
 // window below -1, a softcap or tolerance that is negative or not finite.
 void CheckCase(const CaseSpec& spec);
 

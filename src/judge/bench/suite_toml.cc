@@ -386,6 +386,7 @@ class CaseReader {
     // A drawn sequence that is shorter than the chunk is a whole prompt.
     for (int64_t b = 0; drawn_ && b < batch; ++b)
       spec.queries[b] = std::min(spec.queries[b], spec.contexts[b]);
+    RequireLengths(spec);
     try {
       CheckCase(spec);
     } catch (const Error& e) {
@@ -410,6 +411,19 @@ class CaseReader {
           "name", fmt::format("= \"{}\" is the name of another case; this is {}", spec.name, by_grammar));
     }
     return std::move(spec);
+  }
+
+  // Empty sequences, and rows before the first key, are for case files: in a suite they are mistakes.
+  void RequireLengths(const CaseSpec& spec) const {
+    for (size_t b = 0; b < spec.contexts.size(); ++b) {
+      const int64_t keys = spec.contexts[b], rows = spec.queries[b];
+      if (keys < 1) throw section_.Wrong(fmt::format("context[{}]", b), fmt::format("= {} is below 1", keys));
+      if (rows >= 1 && rows <= keys) continue;
+      throw section_.Wrong(
+          fmt::format("queries[{}]", b),
+          fmt::format("= {} is outside 1..{}, the keys of that sequence (queries are its last rows)", rows,
+                      keys));
+    }
   }
 
   void Draw(CaseSpec& spec, int64_t batch) const {

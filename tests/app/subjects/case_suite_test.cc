@@ -2,10 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <optional>
 #include <string>
+#include <variant>
 
 #include "app/subjects/softmax_inputs.h"
 #include "engine/attention/variant.h"
+#include "judge/bench/launch_plan.h"
 #include "pagoda/status.h"
 
 namespace pagoda::app {
@@ -49,6 +53,28 @@ TEST(SuiteOf, IsTheShapeOfTheFilesProblem) {
     EXPECT_EQ(spec.alibi, !file.call().alibi_slopes.empty());
     EXPECT_EQ(spec.sinks, !file.call().sinks.empty());
   }
+}
+
+// The gate and the launches of a case file run in processes of their own, which get the case by its name.
+TEST(SuiteOf, EveryCaseReachesAnotherProcess) {
+  int reached = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(PAGODA_TEST_CASES)) {
+    if (entry.path().extension() != ".safetensors") continue;
+    SCOPED_TRACE(entry.path());
+    std::optional<judge::CaseSpec> spec;
+    try {
+      spec = SuiteOf(CaseFile::Open(entry.path()), "x").cases.at(0);
+    } catch (const Error&) {
+      continue;  // HSTU, or no row
+    }
+    const judge::GatePlan plan{.run_id = "r", .spec = *spec, .runs = {{"gather", 1}}, .threads = 1};
+    const auto read = std::get<judge::GatePlan>(judge::ParseChildPlan(judge::ToJson(plan), "plan"));
+    EXPECT_EQ(read.spec.contexts, spec->contexts);
+    EXPECT_EQ(read.spec.queries, spec->queries);
+    EXPECT_EQ(judge::CaseName(read.spec), spec->name);
+    ++reached;
+  }
+  EXPECT_GT(reached, 8);
 }
 
 TEST(SuiteOf, RefusesAProblemWithoutRows) {

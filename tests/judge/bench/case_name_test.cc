@@ -79,8 +79,8 @@ TEST(ParseCaseName, IsTheInverseOfCaseName) {
     CaseSpec s;
     const int64_t batch = draw(1, 6);
     for (int64_t b = 0; b < batch; ++b) {
-      s.contexts.push_back(draw(1, 3) * 100);
-      s.queries.push_back(draw(1, 3));
+      s.contexts.push_back(draw(b == 0 ? 1 : 0, 3) * 100);
+      s.queries.push_back(draw(b == 0 ? 1 : 0, 3));
     }
     s.kv_heads = draw(1, 8);
     s.q_heads = s.kv_heads * draw(1, 16);
@@ -131,7 +131,7 @@ TEST(ParseCaseName, RefusesWhatIsNotOneCase) {
   EXPECT_THAT(RefusalOf("b2_h4_kv2_s64x9999999_bs16_hd64_bf16_decode"), HasSubstr("repeat count in 2..2"));
   EXPECT_THAT(RefusalOf("b2_h4_kv2_s1-2-3_bs16_hd64_bf16_decode"), HasSubstr("2 lengths"));
   EXPECT_THAT(RefusalOf("b2_h5_kv2_s64_bs16_hd64_bf16_decode"), HasSubstr("not a multiple of kv_heads"));
-  EXPECT_THAT(RefusalOf("b2_h4_kv2_s64_bs16_hd64_bf16_q65"), HasSubstr("queries[0] = 65"));
+  EXPECT_THAT(RefusalOf("b2_h4_kv2_s64_bs16_hd64_bf16_q0"), HasSubstr("queries are 0 in every sequence"));
   EXPECT_THAT(RefusalOf("b2_h4_kv2_s64_bs16_hd64_bf16_decode_capnan"), HasSubstr("softcap"));
   EXPECT_THAT(RefusalOf("b2_h4_kv2_s64_bs16_hd64_bf16_decode_cap-1"), HasSubstr("softcap = -1"));
   EXPECT_THAT(RefusalOf("b2_h4_kv2_s64_bs16_hd64_bf16_decode_dv32_combined"), HasSubstr("head_dim_v = 32"));
@@ -169,6 +169,13 @@ TEST(CheckCase, NamesTheField) {
   bad = spec;
   bad.queries.clear();
   EXPECT_EQ(field_of(bad), "queries");
+  bad.queries = {0};
+  EXPECT_EQ(field_of(bad), "queries");
+  bad.contexts = {0, 64};
+  bad.queries = {0, 1};
+  EXPECT_EQ(field_of(bad), "");
+  bad.queries = {-1, 1};
+  EXPECT_EQ(field_of(bad), "queries[0]");
   bad = spec;
   bad.op = "hstu_attention";
   EXPECT_EQ(field_of(bad), "op");

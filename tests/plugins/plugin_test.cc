@@ -108,6 +108,9 @@ TEST(BaselineLib, IsTheBaselineOfTheOneVariantThatIsNamed) {
   const std::string old = std::string(PAGODA_TEST_KERNELS) + ":gather";
   EXPECT_EQ(report.at("baseline"), old);
   EXPECT_EQ(report.at("variants"), nlohmann::json({old, "gather"}));
+  EXPECT_EQ(report.at("delta"), 0.02);
+  const sys::ProcessResult strict = dry_run({"--variants", "gather", "--json", "--delta", "1%"});
+  EXPECT_EQ(io::ParseJson(strict.out, "dry run").at("delta"), 0.01);
   for (const auto& [arguments, says] : std::vector<std::pair<std::vector<std::string>, std::string>>{
            {{}, "--baseline-lib judges one variant of two builds: name it by --variants NAME"},
            {{"--variants", "gather,spmd_paged_attention"}, "--baseline-lib judges one variant"},

@@ -36,6 +36,8 @@ TEST(ProgramBench, JudgesTheRightOnesAndNamesTheOthers) {
                                    "cc",
                                    "--launches",
                                    "2",
+                                   "--wait",
+                                   "0",
                                    "--out",
                                    (folder / "run").string(),
                                    "--program",

@@ -44,17 +44,19 @@ namespace {
 using nlohmann::json;
 
 struct BenchOptions {
-  std::string suite, trace, out, budget, delta = "1%", lock = "wait";
+  std::string suite, trace, budget, delta, lock = "wait";
   std::string baseline_lib;
   judge::Selection selection;
   std::vector<std::string> programs, fail_on;
   int launches = 0;
   uint64_t seed = 2026;
-  bool resume = false, dry_run = false, strict = false, json = false;
+  bool dry_run = false, json = false;
+  RunDirectory run;
+  FitnessOptions fitness;
 };
 
 // What the run would cost on a nominal machine, cut to the budget as the run would be.
-void PrintDryRun(const judge::RunSetup& setup, const BenchOptions& options, double budget_s) {
+void PrintDryRun(const judge::RunSetup& setup, const BenchOptions& options, double delta, double budget_s) {
   const judge::NominalMachine nominal;
   const auto [costs, schedule] = judge::Predict(setup, options.launches, budget_s);
   json list = json::array();
@@ -80,6 +82,7 @@ void PrintDryRun(const judge::RunSetup& setup, const BenchOptions& options, doub
                              {"variants", setup.variants},
                              {"baseline", setup.baseline},
                              {"launches", schedule.launches},
+                             {"delta", delta},
                              {"blocks", schedule.protocol.blocks},
                              {"budget_s", budget_s},
                              {"fits_budget", schedule.fits},
@@ -110,6 +113,13 @@ double BudgetOf(const BenchOptions& options, const judge::RunSetup& setup) {
   return options.launches > 0 ? 0 : setup.budget_s;
 }
 
+// --delta, else what is known to be no difference: two builds of one source differ by where their code lies
+// (docs/decisions/0009).
+double DeltaOf(const BenchOptions& options) {
+  if (!options.delta.empty()) return judge::ParseShare(options.delta, "--delta");
+  return options.baseline_lib.empty() ? 0.01 : 0.02;
+}
+
 // With --baseline-lib the variant of the older library is the baseline of the one that --variants names.
 judge::Selection SelectionOf(const BenchOptions& options) {
   judge::Selection selection = options.selection;
@@ -133,22 +143,20 @@ class Bench {
       : options_(options),
         context_(context),
         fail_on_(ParseFailOn(options.fail_on)),
-        delta_(judge::ParseShare(options.delta, "--delta")),
+        delta_(DeltaOf(options)),
         programs_(ParsePrograms(options.programs)),
         subject_(programs_, AskCommand()),
         source_(OpenSuite(options.suite, options.trace)),
         setup_(judge::MakeSetup(source_.suite, WithPrograms(SelectionOf(options), programs_), subject_)),
-        budget_s_(BudgetOf(options, setup_)) {
-    if (options.resume && options.out.empty()) {
-      throw Error(ErrorCode::kInvalidArgument, "--resume",
-                  "needs --out DIR, the directory of the run to go on with");
-    }
+        budget_s_(BudgetOf(options, setup_)),
+        rerun_wait_s_(options.fitness.WaitSeconds()) {
+    options.run.RequireGiven();
     judge::CutBatches(setup_, subject_, options.launches, budget_s_);
   }
 
   int Run() {
     if (options_.dry_run) {
-      PrintDryRun(setup_, options_, budget_s_);
+      PrintDryRun(setup_, options_, delta_, budget_s_);
       return kDone;
     }
     if (setup_.GateCases().empty()) {
@@ -160,12 +168,12 @@ class Bench {
     if (!OwnTensorsHold(source_, setup_.variants, context_.Threads())) return kGateFailed;
     judge::Manifest manifest = Define();
     subject_.StopPrograms();
-    session_.directory = options_.out.empty() ? std::filesystem::path("runs") / manifest.run_id
-                                              : std::filesystem::path(options_.out);
+    session_.directory = options_.run.out.empty() ? std::filesystem::path("runs") / manifest.run_id
+                                                  : std::filesystem::path(options_.run.out);
     session_.launches = options_.launches;
     session_.budget_s = budget_s_;
     session_.protocol = setup_.Protocol();
-    session_.resume = options_.resume;
+    session_.resume = options_.run.resume;
     RequireFitDirectory(manifest);
     for (const std::string& cut : setup_.left_out) Warn(cut);
     CatchStops();
@@ -249,22 +257,15 @@ class Bench {
 
   // The machine's fitness and ceilings into the manifest. False: it is unfit and --strict, or a stop.
   bool MeasureMachine(judge::Manifest& manifest) {
-    const judge::Fitness fitness = WaitForFitness(kFitWait, {}, [this](const std::string& unfit) {
-      Warn(fmt::format("waiting up to {:g} s for a quiet machine: {}", kFitWait, unfit));
-    });
-    if (Stopped()) return false;
-    session_.limits = judge::LimitsOn(fitness, {});
-    if (fitness.unfit) {
-      if (options_.strict) {
-        PrintError(
-            fmt::format("the machine is unfit for timing: {}; `pagoda machine` tells more", *fitness.unfit));
-        return false;
-      }
-      Warn(fmt::format("the machine is unfit for timing: {}; results will say so", *fitness.unfit));
-      manifest.not_measured.push_back(fmt::format("a quiet machine: at the start {}", *fitness.unfit));
+    const std::optional<judge::Fitness> fitness =
+        FitMachine(options_.fitness, [this](const std::string& text) { Warn(text); });
+    if (!fitness) return false;
+    session_.limits = judge::LimitsOn(*fitness, {});
+    if (fitness->unfit) {
+      manifest.not_measured.push_back(fmt::format("a quiet machine: at the start {}", *fitness->unfit));
     }
     // A resumed run keeps the ceilings that it began with.
-    if (!options_.resume) manifest.ceilings = ToRecord(MeasureCeilings(QuickCeilings(manifest.threads)));
+    if (!options_.run.resume) manifest.ceilings = ToRecord(MeasureCeilings(QuickCeilings(manifest.threads)));
     return !Stopped();
   }
 
@@ -306,19 +307,10 @@ class Bench {
     if (!context_.quiet) PrintWarning(text);
   }
 
-  static int CodeOfNoRun() {
-    if (!Stopped()) return kCannotRun;
-    PrintWarning("interrupted before anything was measured");
-    return kInterrupted;
-  }
-
   void SayHowToGoOn(std::string_view what_happened) {
     progress_.reset();
-    std::vector<std::string> again = context_.argv;
-    if (!options_.resume) again.emplace_back("--resume");
-    if (options_.out.empty()) again.insert(again.end(), {"--out", session_.directory.string()});
     PrintWarning(fmt::format("{}; what was measured is kept. Go on with: {}", what_happened,
-                             judge::CommandLine(again)));
+                             options_.run.CommandToGoOn(context_.argv, session_.directory)));
   }
 
   int Report(const judge::SessionResult& result) const {
@@ -340,7 +332,7 @@ class Bench {
   SuiteSource source_;
   judge::RunSetup setup_;
   double budget_s_;
-  double rerun_wait_s_ = kFitWait;
+  double rerun_wait_s_;
   judge::SessionOptions session_;
   std::optional<Progress> progress_;
   std::string phase_;
@@ -432,17 +424,19 @@ void AddBench(CLI::App& app, CommandContext& context) {
           "--budget", options->budget,
           "Shorten the run to about this time: 300, 90s, 5m, 1h30m (default: the suite's, else none)")
       ->type_name("TIME");
-  bench->add_option("--delta", options->delta, "Smallest difference that matters (default: 1%)")
+  bench
+      ->add_option("--delta", options->delta,
+                   "Smallest difference that matters (default: 1%, with --baseline-lib 2%)")
       ->type_name("SHARE");
   AddSeedOption(*bench, options->seed, "Of inputs and of every random order (default: 2026)");
-  bench->add_option("--out", options->out, "Directory for records and reports (default: runs/DATE-SUITE)")
+  bench->add_option("--out", options->run.out, "Directory for records and reports (default: runs/DATE-SUITE)")
       ->type_name("DIR");
-  bench->add_flag("--resume", options->resume, "Go on with the interrupted run in --out DIR");
+  bench->add_flag("--resume", options->run.resume, "Go on with the interrupted run in --out DIR");
   bench->add_flag("--dry-run", options->dry_run, "Only show cases, bytes, FLOPs and a predicted time");
   bench->add_option("--fail-on", options->fail_on, "Fail on loss (exit code 1) or inconclusive (exit code 4)")
       ->delimiter(',')
       ->type_name("loss,inconclusive");
-  bench->add_flag("--strict", options->strict, "Refuse to run on a machine that stays busy for 60 s");
+  AddFitnessOptions(*bench, options->fitness);
   AddLockOption(*bench, options->lock);
   bench->add_flag("--json", options->json, "The report as one JSON object");
   bench->footer(

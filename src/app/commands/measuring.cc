@@ -7,12 +7,18 @@
 #include <csignal>
 #include <thread>
 
+#include "app/commands/command.h"
 #include "app/commands/console.h"
 #include "base/sys/clock.h"
 #include "base/sys/environment.h"
+#include "judge/bench/budget.h"
+#include "judge/bench/facts.h"
+#include "pagoda/status.h"
 
 namespace pagoda::app {
 namespace {
+
+constexpr const char* kNoWait = "0";
 
 volatile std::sig_atomic_t stop_asked = 0;
 
@@ -44,6 +50,41 @@ judge::Fitness WaitForFitness(double wait_s, const judge::EnvironmentLimits& lim
                              limits, on_wait);
 }
 
+double FitnessOptions::WaitSeconds() const {
+  return wait == kNoWait ? 0 : judge::ParseDuration(wait, "--wait");
+}
+
+void AddFitnessOptions(CLI::App& command, FitnessOptions& options) {
+  command
+      .add_option(
+          "--wait", options.wait,
+          "How long to wait for a quiet machine before timing on a busy one (default: 60s; 0: not at all)")
+      ->type_name("TIME")
+      ->check([](const std::string& text) {
+        const bool valid = text == kNoWait || judge::DurationOf(text);
+        return valid ? "" : text + " is not a duration; write it as 0, 90s or 5m";
+      });
+  command.add_flag("--strict", options.strict, "Refuse to run on a machine that stays busy so long");
+}
+
+std::optional<judge::Fitness> FitMachine(const FitnessOptions& options,
+                                         const std::function<void(const std::string&)>& warn) {
+  const double wait_s = options.WaitSeconds();
+  judge::Fitness fitness = WaitForFitness(wait_s, {}, [&](const std::string& unfit) {
+    warn(fmt::format("waiting up to {:g} s for a quiet machine: {}", wait_s, unfit));
+  });
+  if (Stopped()) return std::nullopt;
+  if (fitness.unfit && options.strict) {
+    PrintError(
+        fmt::format("the machine is unfit for timing: {}; `pagoda machine` tells more", *fitness.unfit));
+    return std::nullopt;
+  }
+  if (fitness.unfit) {
+    warn(fmt::format("the machine is unfit for timing: {}; results will say so", *fitness.unfit));
+  }
+  return fitness;
+}
+
 void AddSeedOption(CLI::App& command, uint64_t& seed, const std::string& help) {
   command.add_option("--seed", seed, help)->type_name("N")->check([](const std::string& text) {
     const bool digits = text.find_first_not_of("0123456789") == std::string::npos;
@@ -67,6 +108,25 @@ bool TakeLock(sys::MachineLock& lock, const std::string& purpose, const std::str
   PrintWarning(fmt::format("waiting for {}, which measures on this machine", lock.Holder()));
   constexpr double kForEver = 1e9;
   return lock.LockWithin(kForEver, purpose, Stopped);
+}
+
+int CodeOfNoRun() {
+  if (!Stopped()) return kCannotRun;
+  PrintWarning("interrupted before anything was measured");
+  return kInterrupted;
+}
+
+void RunDirectory::RequireGiven() const {
+  if (!resume || !out.empty()) return;
+  throw Error(ErrorCode::kInvalidArgument, "--resume",
+              "needs --out DIR, the directory of the run to go on with");
+}
+
+std::string RunDirectory::CommandToGoOn(std::vector<std::string> argv,
+                                        const std::filesystem::path& directory) const {
+  if (!resume) argv.emplace_back("--resume");
+  if (out.empty()) argv.insert(argv.end(), {"--out", directory.string()});
+  return judge::CommandLine(argv);
 }
 
 }  // namespace pagoda::app

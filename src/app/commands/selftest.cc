@@ -41,10 +41,12 @@ struct SelftestOptions {
   // A call of some microseconds, so that slowdowns can be planted by whole calls; and one on cold caches.
   std::vector<std::string> cases = {"b1_h4_kv2_s64_bs16_hd64_bf16_decode_warm",
                                     "b1_h16_kv8_s1024_bs64_hd128_bf16_decode"};
-  std::string out, lock = "wait", format = "terminal";
+  std::string lock = "wait", format = "terminal";
   int runs = 10, launches = judge::kDefaultLaunches;
   uint64_t seed = 2026;
-  bool resume = false, strict = false, json = false;
+  bool json = false;
+  RunDirectory run;
+  FitnessOptions fitness;
 };
 
 judge::Suite SuiteOf(const std::vector<std::string>& names) {
@@ -62,12 +64,9 @@ class Selftest {
         context_(context),
         subject_(std::string(FindVariant(SoftmaxVariants(), options.variant).name)),
         setup_(judge::MakeSetup(SuiteOf(options.cases), {}, subject_)),
-        directory_(options.out.empty() ? fs::path("runs") / (judge::UtcTimeForFileName() + "-selftest")
-                                       : fs::path(options.out)) {
-    if (options.resume && options.out.empty()) {
-      throw Error(ErrorCode::kInvalidArgument, "--resume",
-                  "needs --out DIR, the directory of the self-test to go on with");
-    }
+        directory_(options.run.out.empty() ? fs::path("runs") / (judge::UtcTimeForFileName() + "-selftest")
+                                           : fs::path(options.run.out)) {
+    options.run.RequireGiven();
     result_.variant = options.variant;
     result_.launches = options.launches;
     result_.seed = options.seed;
@@ -87,13 +86,18 @@ class Selftest {
     CatchStops();
     sys::MachineLock lock;
     if (!TakeLock(lock, "selftest", options_.lock) || !WaitForMachine()) return CodeOfNoRun();
-    RunGates();
-    for (int run = 0; run < options_.runs && !Stopped(); ++run) RunOnce(run);
-    progress_.reset();
+    try {
+      RunGates();
+      for (int run = 0; run < options_.runs && !Stopped(); ++run) RunOnce(run);
+    } catch (const Error& e) {
+      if (e.code() == ErrorCode::kIo) SayHowToGoOn("stopped by an error");  // a full disk, say
+      throw;
+    }
     if (Stopped()) {
-      SayHowToGoOn();
+      SayHowToGoOn("interrupted");
       return kInterrupted;
     }
+    progress_.reset();
     fmt::print("{}", options_.json || options_.format == "json"
                          ? SelftestJson(result_)
                          : SelftestText(result_, options_.format == "markdown", UsesColour(stdout)));
@@ -109,13 +113,13 @@ class Selftest {
   void OpenDirectory() const {
     std::error_code error;
     const bool exists = fs::exists(directory_ / kGateDirectory, error);
-    if (exists && !options_.resume) {
+    if (exists && !options_.run.resume) {
       throw Error(ErrorCode::kInvalidArgument, "--out",
                   fmt::format("= {} holds a self-test already: go on with it by --resume, or give another "
                               "directory",
                               directory_.string()));
     }
-    if (!exists && options_.resume) {
+    if (!exists && options_.run.resume) {
       throw Error(
           ErrorCode::kInvalidArgument, "--resume",
           fmt::format("finds no self-test in {}; leave it away to start one there", directory_.string()));
@@ -128,24 +132,11 @@ class Selftest {
   }
 
   bool WaitForMachine() {
-    const judge::Fitness fitness = WaitForFitness(kFitWait, {}, [this](const std::string& unfit) {
-      Warn(fmt::format("waiting up to {:g} s for a quiet machine: {}", kFitWait, unfit));
+    const auto fitness = FitMachine(options_.fitness, [this](const std::string& text) {
+      if (!context_.quiet) PrintWarning(text);
     });
-    limits_ = judge::LimitsOn(fitness, {});
-    if (Stopped() || !fitness.unfit) return !Stopped();
-    if (options_.strict) {
-      PrintError(
-          fmt::format("the machine is unfit for timing: {}; `pagoda machine` tells more", *fitness.unfit));
-      return false;
-    }
-    Warn(fmt::format("the machine is unfit for timing: {}", *fitness.unfit));
-    return true;
-  }
-
-  static int CodeOfNoRun() {
-    if (!Stopped()) return kCannotRun;
-    PrintWarning("interrupted before anything was measured");
-    return kInterrupted;
+    if (fitness) limits_ = judge::LimitsOn(*fitness, {});
+    return fitness.has_value();
   }
 
   // Every wrong variant, and the right one, on every small case that tells them apart.
@@ -209,6 +200,7 @@ class Selftest {
     judge::Manifest manifest = judge::ManifestOf(setup_);
     manifest.run_id = fmt::format("selftest-{:04}", run + 1);
     manifest.launches = options_.launches;
+    manifest.delta = kSelftestDeltas.front();
     manifest.seed = options_.seed + static_cast<uint64_t>(run);
     manifest.threads = context_.Threads();
     manifest.time = judge::UtcTime();
@@ -219,7 +211,7 @@ class Selftest {
     session.launches = manifest.launches;
     session.limits = limits_;
     std::error_code ignored;
-    session.resume = options_.resume && fs::exists(session.directory / judge::kManifestFile, ignored);
+    session.resume = options_.run.resume && fs::exists(session.directory / judge::kManifestFile, ignored);
     judge::ProcessRunner runner = Runner();
     const judge::SessionHooks hooks{
         .runner = runner,
@@ -236,12 +228,14 @@ class Selftest {
   }
 
   static void AddTo(SelftestRow& row, const SavedRun& saved) {
-    const auto [manifest, records] =
-        judge::OnlyContrast(saved.manifest, saved.records, row.case_name, row.arm.name);
-    const judge::RunVerdict verdict = judge::Judge(manifest, records);
-    const judge::CaseVerdict& outcome = verdict.contrasts.at(0).cases.at(0);
-    row.device.Add(outcome.device);
-    row.host.Add(outcome.host);
+    judge::SingleRun single = judge::OnlyContrast(saved.manifest, saved.records, row.case_name, row.arm.name);
+    for (size_t i = 0; i < kSelftestDeltas.size(); ++i) {
+      single.manifest.delta = kSelftestDeltas[i];
+      const judge::RunVerdict verdict = judge::Judge(single.manifest, single.records);
+      const judge::CaseVerdict& outcome = verdict.contrasts.at(0).cases.at(0);
+      row.device[i].Add(outcome.device);
+      row.host[i].Add(outcome.host);
+    }
   }
 
   void ShowProgress(int run, std::string_view phase, const judge::ExecutionProgress& p) {
@@ -252,16 +246,10 @@ class Selftest {
     }
   }
 
-  void Warn(const std::string& text) const {
-    if (!context_.quiet) PrintWarning(text);
-  }
-
-  void SayHowToGoOn() const {
-    std::vector<std::string> again = context_.argv;
-    if (!options_.resume) again.emplace_back("--resume");
-    if (options_.out.empty()) again.insert(again.end(), {"--out", directory_.string()});
-    PrintWarning(
-        fmt::format("interrupted; what was measured is kept. Go on with: {}", judge::CommandLine(again)));
+  void SayHowToGoOn(std::string_view what_happened) {
+    progress_.reset();
+    PrintWarning(fmt::format("{}; what was measured is kept. Go on with: {}", what_happened,
+                             options_.run.CommandToGoOn(context_.argv, directory_)));
   }
 
   const SelftestOptions& options_;
@@ -298,10 +286,10 @@ void AddSelftest(CLI::App& app, CommandContext& context) {
       ->delimiter(',')
       ->type_name("A,B,...");
   AddSeedOption(*command, options->seed, "Of the first run; each next one adds 1 (default: 2026)");
-  command->add_option("--out", options->out, "Directory for the records (default: runs/DATE-selftest)")
+  command->add_option("--out", options->run.out, "Directory for the records (default: runs/DATE-selftest)")
       ->type_name("DIR");
-  command->add_flag("--resume", options->resume, "Go on with the interrupted self-test in --out DIR");
-  command->add_flag("--strict", options->strict, "Refuse to run on a machine that stays busy for 60 s");
+  command->add_flag("--resume", options->run.resume, "Go on with the interrupted self-test in --out DIR");
+  AddFitnessOptions(*command, options->fitness);
   AddLockOption(*command, options->lock);
   auto* format = command->add_option("--format", options->format, "terminal, markdown or json")
                      ->check(CLI::IsMember({"terminal", "markdown", "json"}).description(""))

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -23,8 +24,18 @@ std::string RateText(const judge::Estimate& rate) {
   return fmt::format("{:.1f}% [{:.1f}, {:.1f}]", 100 * rate.value, 100 * rate.low, 100 * rate.high);
 }
 
+constexpr std::array kClocks = {judge::Clock::kDevice, judge::Clock::kHost};
+
+const std::vector<judge::Score>& ScoresOf(const SelftestRow& row, judge::Clock clock) {
+  return clock == judge::Clock::kDevice ? row.device : row.host;
+}
+
+judge::Ink InkOfWrong(const judge::Estimate& rate) {
+  return rate.low > kMostWrong ? judge::Ink::kBad : judge::Ink::kPlain;
+}
+
 std::vector<judge::Cell> CellsOf(const SelftestRow& row, judge::Clock clock) {
-  const judge::Score& score = clock == judge::Clock::kDevice ? row.device : row.host;
+  const judge::Score& score = ScoresOf(row, clock).front();
   const int undecided = score.Count(judge::Verdict::kInconclusive) + score.Count(judge::Verdict::kInvalid);
   const judge::Estimate wrong = score.Wrong();
   return {{row.arm.name, judge::Ink::kPlain, true},
@@ -33,7 +44,7 @@ std::vector<judge::Cell> CellsOf(const SelftestRow& row, judge::Clock clock) {
           {fmt::format("{}", score.Count(judge::Verdict::kLoss))},
           {fmt::format("{}", score.Count(judge::Verdict::kTie))},
           {fmt::format("{}", undecided)},
-          {RateText(wrong), wrong.low > kMostWrong ? judge::Ink::kBad : judge::Ink::kPlain},
+          {RateText(wrong), InkOfWrong(wrong)},
           {RateText(score.Found())},
           {judge::FineRatio(score.MedianSpeedup(), "×")},
           {RateText(score.Held())}};
@@ -58,13 +69,43 @@ json JsonOf(const judge::Score& score) {
           {"speedup", JsonOf(score.MedianSpeedup())}};
 }
 
+json JsonOf(const std::vector<judge::Score>& scores) {
+  json by_delta = json::array();
+  for (size_t i = 0; i < scores.size(); ++i) {
+    by_delta.push_back(JsonOf(scores[i]));
+    by_delta.back()["delta"] = kSelftestDeltas[i];
+  }
+  return by_delta;
+}
+
+// How often the same code gets a WIN or LOSS at each delta.
+judge::Table DeltaTable(const std::vector<SelftestRow>& rows) {
+  judge::Table table{{{"case"}, {"arm"}, {"clock"}}, {}};
+  for (const double delta : kSelftestDeltas) {
+    table.columns.push_back({fmt::format("wrong at delta {}", judge::SetPercent(delta)), true});
+  }
+  for (const SelftestRow& row : rows) {
+    if (row.arm.slower > 0) continue;
+    for (const judge::Clock clock : kClocks) {
+      std::vector<judge::Cell> cells = {{row.case_name, judge::Ink::kPlain, true},
+                                        {row.arm.name, judge::Ink::kPlain, true},
+                                        {std::string(NameOf(clock))}};
+      for (const judge::Score& score : ScoresOf(row, clock)) {
+        cells.push_back({RateText(score.Wrong()), InkOfWrong(score.Wrong())});
+      }
+      table.rows.push_back(std::move(cells));
+    }
+  }
+  return table;
+}
+
 }  // namespace
 
 SelftestRow::SelftestRow(std::string name, const PlantedArm& planted)
     : case_name(std::move(name)),
       arm(planted),
-      device(std::log1p(planted.slower)),
-      host(std::log1p(planted.slower)) {}
+      device(kSelftestDeltas.size(), judge::Score(std::log1p(planted.slower))),
+      host(device) {}
 
 std::string SelftestText(const SelftestResult& result, bool markdown, bool colour) {
   judge::Table table{{{"arm"},
@@ -83,18 +124,23 @@ std::string SelftestText(const SelftestResult& result, bool markdown, bool colou
     if (std::exchange(case_name, row.case_name) != row.case_name) {
       table.rows.push_back({{row.case_name, judge::Ink::kBold}});
     }
-    table.rows.push_back(CellsOf(row, judge::Clock::kDevice));
-    table.rows.push_back(CellsOf(row, judge::Clock::kHost));
+    for (const judge::Clock clock : kClocks) table.rows.push_back(CellsOf(row, clock));
   }
-  std::string text = markdown ? judge::MarkdownTable(table) : judge::PlainTable(table, "", colour);
+  const auto print = [&](const judge::Table& t) {
+    return (markdown ? judge::MarkdownTable(t) : judge::PlainTable(t, "", colour)) + '\n';
+  };
+  std::string text = print(table) + print(DeltaTable(result.rows));
   const GateScore& gates = result.gates;
   text += fmt::format(
-      "\n{} of {} launches against {}. Each verdict is that of a bench of two variants; the null arm is "
+      "{} of {} launches against {}. Each verdict is that of a bench of two variants; the null arm is "
       "another "
       "link.\n"
-      "Found: LOSS where the arm is slower, TIE where it is the same. Rates have 95% intervals.\n"
+      "Found: LOSS where the arm is slower, TIE where it is the same. Rates have 95% intervals. The first "
+      "table is at "
+      "delta {}.\n"
       "Gate: {} of {} wrong variants caught ({}), {} of {} right ones passed.\n",
-      judge::Counted(result.runs, "run", "runs"), result.launches, result.variant, gates.caught, gates.wrong,
+      judge::Counted(result.runs, "run", "runs"), result.launches, result.variant,
+      judge::SetPercent(kSelftestDeltas.front()), gates.caught, gates.wrong,
       RateText(judge::Rate(gates.caught, gates.wrong, kLevel)), gates.passed, gates.right);
   for (const std::string& mistake : gates.mistakes) text += "  " + judge::OneLine(mistake) + '\n';
   const judge::EnvironmentFacts& facts = result.environment;
@@ -137,8 +183,8 @@ std::string SelftestJson(const SelftestResult& result) {
 int SelftestExitCode(const SelftestResult& result) {
   if (!result.gates.mistakes.empty()) return kGateFailed;
   for (const SelftestRow& row : result.rows) {
-    for (const judge::Score* score : {&row.device, &row.host}) {
-      if (score->Wrong().low > kMostWrong) return kConditionFailed;
+    for (const judge::Clock clock : kClocks) {
+      if (ScoresOf(row, clock).front().Wrong().low > kMostWrong) return kConditionFailed;
     }
   }
   return kDone;

@@ -2,6 +2,7 @@
 // must.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -12,13 +13,16 @@
 
 namespace pagoda::app {
 
+// The smallest differences that matter (--delta) at which each arm is judged; the first is the bench's own.
+inline constexpr std::array<double, 3> kSelftestDeltas = {0.01, 0.02, 0.03};
+
 // An arm on a case, by both clocks.
 struct SelftestRow {
   SelftestRow(std::string name, const PlantedArm& planted);
 
   std::string case_name;
   PlantedArm arm;
-  judge::Score device, host;
+  std::vector<judge::Score> device, host;  // one for each of kSelftestDeltas
 };
 
 // A wrong variant is caught on a case where one of its gate runs fails; a right one must pass them all.
@@ -42,8 +46,8 @@ struct SelftestResult {
 std::string SelftestText(const SelftestResult& result, bool markdown, bool colour);
 std::string SelftestJson(const SelftestResult& result);
 
-// 3 for a mistake of the gate, 1 where more than 2% of an arm's verdicts contradict the truth even at the
-// lower end of the interval, else 0.
+// 3 for a mistake of the gate, 1 where more than 2% of an arm's verdicts, at the first delta, contradict the
+// truth even at the lower end of the interval, else 0.
 int SelftestExitCode(const SelftestResult& result);
 
 }  // namespace pagoda::app

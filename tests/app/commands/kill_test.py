@@ -48,7 +48,8 @@ class Bench:
         self.environment = {**os.environ, "PAGODA_LOCK": self.mark}
 
     def start(self):
-        command = [self.pagoda, "bench", self.suite, "--launches", str(LAUNCHES), "--threads", "1", "--out", self.run]
+        command = [self.pagoda, "bench", self.suite, "--launches", str(LAUNCHES), "--threads", "1", "--wait", "0",
+                   "--out", self.run]
         if self.manifest.exists():
             command.append("--resume")
         return subprocess.Popen(command, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,

@@ -122,6 +122,7 @@ TEST(BenchCommand, RefusesBadUsage) {
   EXPECT_THAT(refusal({"smoke", "--fail-on", "tie"}), HasSubstr("--fail-on"));
   EXPECT_THAT(refusal({"smoke", "--lock", "steal"}), HasSubstr("--lock"));
   EXPECT_THAT(refusal({"smoke", "--seed", "-1"}), HasSubstr("--seed: -1 is not a whole number from 0 on"));
+  EXPECT_THAT(refusal({"smoke", "--wait", "long"}), HasSubstr("--wait: long is not a duration"));
   EXPECT_THAT(refusal({"smoke", "--resume"}), HasSubstr("--out DIR"));
   EXPECT_THAT(refusal({"smoke", "--resume", "--out", "/nowhere"}),
               HasSubstr("--resume finds no manifest.json"));

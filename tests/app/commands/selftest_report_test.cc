@@ -29,10 +29,15 @@ SelftestResult ResultWith(int wrong) {
   SelftestRow same("c", kSame), slower("c", kSlower);
   for (int run = 0; run < result.runs; ++run) {
     const bool lies = run < wrong;
-    same.device.Add(Of(lies ? judge::Verdict::kWin : judge::Verdict::kTie, lies ? -0.02 : 0.001));
-    same.host.Add(Of(judge::Verdict::kTie, 0));
-    slower.device.Add(Of(judge::Verdict::kLoss, std::log(1.02)));
-    slower.host.Add(Of(judge::Verdict::kInconclusive, std::log(1.01)));
+    for (size_t i = 0; i < kSelftestDeltas.size(); ++i) {
+      // Only the smallest delta is ever wrong.
+      const bool lies_here = lies && i == 0;
+      same.device[i].Add(
+          Of(lies_here ? judge::Verdict::kWin : judge::Verdict::kTie, lies_here ? -0.02 : 0.001));
+      same.host[i].Add(Of(judge::Verdict::kTie, 0));
+      slower.device[i].Add(Of(judge::Verdict::kLoss, std::log(1.02)));
+      slower.host[i].Add(Of(judge::Verdict::kInconclusive, std::log(1.01)));
+    }
   }
   result.rows = {same, slower};
   return result;
@@ -60,6 +65,12 @@ TEST(SelftestReport, EachRowHasItsRateWithTheInterval) {
                       "0.980× |"),
             std::string::npos)
       << text;
+  EXPECT_NE(text.find("| wrong at delta 1% | wrong at delta 2% | wrong at delta 3% |"), std::string::npos)
+      << text;
+  EXPECT_NE(
+      text.find("| `c` | `same_pointer` | device | 5.0% [0.1, 24.9] | 0.0% [0.0, 16.8] | 0.0% [0.0, 16.8] |"),
+      std::string::npos)
+      << text;
   EXPECT_NE(text.find("30 of 30 wrong variants caught (100.0% [88.4, 100.0]), 5 of 5 right ones passed"),
             std::string::npos)
       << text;
@@ -68,9 +79,10 @@ TEST(SelftestReport, EachRowHasItsRateWithTheInterval) {
 TEST(SelftestReport, JsonHoldsTheSame) {
   const auto parsed = nlohmann::json::parse(SelftestJson(ResultWith(1)));
   EXPECT_EQ(parsed["schema"], 1);
-  EXPECT_EQ(parsed["arms"][0]["device"]["counts"]["WIN"], 1);
-  EXPECT_EQ(parsed["arms"][1]["host"]["counts"]["INCONCLUSIVE"], 20);
+  EXPECT_EQ(parsed["arms"][0]["device"][0]["counts"]["WIN"], 1);
+  EXPECT_EQ(parsed["arms"][1]["host"][2]["counts"]["INCONCLUSIVE"], 20);
   EXPECT_EQ(parsed["arms"][1]["slower"], 0.02);
+  EXPECT_EQ(parsed["arms"][0]["device"][1]["delta"], 0.02);
   EXPECT_EQ(parsed["gate"]["caught"], 30);
 }
 

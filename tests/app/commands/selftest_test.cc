@@ -17,7 +17,7 @@ class Selftest : public testing::Test {
   sys::ProcessResult Run(std::vector<std::string> arguments) const {
     arguments.insert(arguments.begin(),
                      {PAGODA_TEST_PROGRAM, "selftest", "--cases", "b1_h4_kv2_s64_bs16_hd64_bf16_decode_warm",
-                      "--launches", "1", "--json", "--out", directory_.string()});
+                      "--launches", "1", "--wait", "0", "--json", "--out", directory_.string()});
     sys::ProcessSpec spec;
     spec.argv = std::move(arguments);
     spec.timeout_s = 280;

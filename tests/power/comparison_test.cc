@@ -144,7 +144,8 @@ TEST(Change, OfWholeIdenticalRunsIsAVerdictInAtMostTwoPercentOfThem) {
       const std::vector<ComparedRun> runs = {{"old", before.manifest(), earlier},
                                              {"new", after.manifest(), later}};
       bool any = false, any_overall = false;
-      for (const Change& change : CompareRuns(runs)[0].changes) {
+      const std::vector<Comparison> comparisons = CompareRuns(runs);
+      for (const Change& change : comparisons[0].changes) {
         any = any || change.change.counts.win + change.change.counts.loss > 0;
         any_overall = any_overall || IsDecided(change.change.overall);
       }

@@ -269,7 +269,7 @@ void AddSelftest(CLI::App& app, CommandContext& context) {
   const auto options = std::make_shared<SelftestOptions>();
   CLI::App* command =
       app.add_subcommand("selftest", "Judge the bench itself by arms whose verdict is known beforehand");
-  command->add_option("--runs", options->runs, "Runs of the bench; each takes some 20 s (default: 10)")
+  command->add_option("--runs", options->runs, "Runs of the bench; each takes some 40 s (default: 10)")
       ->type_name("N")
       ->check(CLI::Range(1, 9999));
   command->add_option("--launches", options->launches, "Fresh processes of each case in a run (default: 12)")

@@ -151,20 +151,14 @@ class Selftest {
     }
     const fs::path file = directory_ / kGateDirectory / judge::kRecordsFile;
     std::error_code ignored;
-    std::vector<judge::GateRecord> records;
-    if (fs::exists(file, ignored)) records = judge::ReadRecords(file).gates;
-    const std::vector<judge::GateRecord> earlier = records;
+    const judge::Records earlier = fs::exists(file, ignored) ? judge::ReadRecords(file) : judge::Records();
     judge::RecordWriter writer(file);
     judge::ProcessRunner runner = Runner();
     progress_.emplace("gate", cases.size(), context_.quiet);
     std::string shown;
-    judge::RunGate("selftest-gate", cases, context_.Threads(), earlier,
+    judge::RunGate("selftest-gate", cases, context_.Threads(), earlier.gates,
                    {.runner = runner,
-                    .append =
-                        [&](const judge::GateRecord& record) {
-                          writer.Append(record);
-                          records.push_back(record);
-                        },
+                    .append = [&](const judge::GateRecord& record) { writer.Append(record); },
                     .stop = Stopped,
                     .progress =
                         [&](int64_t, int64_t, std::string_view name) {
@@ -172,7 +166,7 @@ class Selftest {
                           shown = name;
                         }});
     progress_.reset();
-    ScoreGates(cases, records);
+    ScoreGates(cases, judge::ReadRecords(file).gates);
   }
 
   void ScoreGates(const std::vector<judge::GateCase>& cases, const std::vector<judge::GateRecord>& records) {

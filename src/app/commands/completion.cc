@@ -59,6 +59,16 @@ std::string FollowingCases(const std::vector<Words>& list) {
   return text;
 }
 
+// The cases of a shell's `case "$command"` that set what may follow each command, as `set` has it for "{}".
+std::string WordCases(const std::vector<Words>& list, fmt::format_string<const std::string&> set) {
+  std::string text;
+  for (const Words& words : list) {
+    const std::string names = fmt::format("{}", fmt::join(All(words), " "));
+    text += fmt::format("    '{}') {} ;;\n", words.command, fmt::format(set, names));
+  }
+  return text;
+}
+
 std::string ForBash(const std::vector<Words>& list) {
   std::string text =
       "# bash completion of pagoda; put into ~/.bashrc: eval \"$(pagoda completion bash)\"\n"
@@ -69,11 +79,8 @@ std::string ForBash(const std::vector<Words>& list) {
       FollowingCases(list) +
       "    esac\n"
       "  done\n"
-      "  case \"$command\" in\n";
-  for (const Words& words : list) {
-    text += fmt::format("    '{}') words='{}' ;;\n", words.command, fmt::join(All(words), " "));
-  }
-  text +=
+      "  case \"$command\" in\n" +
+      WordCases(list, "words='{}'") +
       "  esac\n"
       "  local given=\n"
       "  case \"$before\" in\n"
@@ -102,11 +109,8 @@ std::string ForZsh(const std::vector<Words>& list) {
       FollowingCases(list) +
       "    esac\n"
       "  done\n"
-      "  case \"$command\" in\n";
-  for (const Words& words : list) {
-    text += fmt::format("    '{}') names=({}) ;;\n", words.command, fmt::join(All(words), " "));
-  }
-  text +=
+      "  case \"$command\" in\n" +
+      WordCases(list, "names=({})") +
       "  esac\n"
       "  case \"${words[CURRENT - 1]}\" in\n"
       "    --variants | --variant | --baseline)  # a list, of which the last name is completed\n"

@@ -2,7 +2,7 @@
 
 #include <atomic>
 
-#include "engine/attention/softmax/kernels_tables.h"
+#include "engine/attention/kernels/tables.h"
 
 namespace pagoda::testing {
 namespace {
@@ -10,7 +10,7 @@ namespace {
 // The table's functions carry no context, so what they count stands here.
 std::atomic<int64_t> g_read = 0;
 std::atomic<int64_t> g_written = 0;
-const SoftmaxKernels* g_inner = nullptr;
+const AttentionKernels* g_inner = nullptr;
 const std::byte* g_q = nullptr;
 size_t g_q_bytes = 0;
 
@@ -52,10 +52,10 @@ void WidenPanels(DType dtype, const KeyRun& v, float* out, int64_t panel_keys, i
 
 }  // namespace
 
-CountingKernels::CountingKernels(const void* q, size_t q_bytes) : table_(ActiveSoftmaxKernels()) {
+CountingKernels::CountingKernels(const void* q, size_t q_bytes) : table_(ActiveAttentionKernels()) {
   g_read = 0;
   g_written = 0;
-  g_inner = &ActiveSoftmaxKernels();
+  g_inner = &ActiveAttentionKernels();
   g_q = static_cast<const std::byte*>(q);
   g_q_bytes = q_bytes;
   table_.qk = Qk;
@@ -63,10 +63,10 @@ CountingKernels::CountingKernels(const void* q, size_t q_bytes) : table_(ActiveS
   table_.copy_rows = CopyRows;
   table_.widen_rows = WidenRows;
   table_.widen_panels = WidenPanels;
-  OverrideSoftmaxKernels(&table_);
+  OverrideAttentionKernels(&table_);
 }
 
-CountingKernels::~CountingKernels() { OverrideSoftmaxKernels(nullptr); }
+CountingKernels::~CountingKernels() { OverrideAttentionKernels(nullptr); }
 
 int64_t CountingKernels::kv_bytes_read() const { return g_read; }
 int64_t CountingKernels::kv_bytes_written() const { return g_written; }

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "engine/attention/softmax/kernels.h"
+#include "engine/attention/kernels/kernels.h"
 
 namespace pagoda::testing {
 
@@ -22,7 +22,7 @@ class CountingKernels {
   int64_t kv_bytes_written() const;
 
  private:
-  SoftmaxKernels table_;
+  AttentionKernels table_;
 };
 
 }  // namespace pagoda::testing

@@ -1,6 +1,6 @@
 // The bf16 dot-product kernel on any machine: its vector operations here are arrays with the instruction's
 // meaning.
-#include "engine/attention/softmax/dot_bf16.h"
+#include "engine/attention/kernels/dot_bf16.h"
 
 #include <gtest/gtest.h>
 

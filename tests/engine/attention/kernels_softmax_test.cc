@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <vector>
 
-#include "engine/attention/softmax/kernels.h"
+#include "engine/attention/kernels/kernels.h"
 #include "engine/attention/tiles.h"
 
 namespace pagoda::testing {
 namespace {
 
-const SoftmaxKernels& Kernels() { return ActiveSoftmaxKernels(); }
+const AttentionKernels& Kernels() { return ActiveAttentionKernels(); }
 
 int64_t RoundUp(int64_t n) { return Kernels().dim_pad(n); }
 
@@ -107,7 +107,7 @@ void ExpectRight(const Row& row, const std::vector<float>& weights, const RowSta
   ASSERT_NEAR(state.sum, want_sum, 2 * relative * want_sum) << where;
 }
 
-TEST(SoftmaxKernels, RowsOfEveryWindowAndState) {
+TEST(AttentionKernels, RowsOfEveryWindowAndState) {
   Random random(1);
   for (const float softcap : {0.0F, 5.0F}) {
     for (const bool alibi : {false, true}) {
@@ -128,7 +128,7 @@ TEST(SoftmaxKernels, RowsOfEveryWindowAndState) {
   }
 }
 
-TEST(SoftmaxKernels, ColumnsOfEveryWindowAndState) {
+TEST(AttentionKernels, ColumnsOfEveryWindowAndState) {
   Random random(2);
   for (const float softcap : {0.0F, 5.0F}) {
     for (const bool alibi : {false, true}) {
@@ -171,7 +171,7 @@ TEST(SoftmaxKernels, ColumnsOfEveryWindowAndState) {
   }
 }
 
-TEST(SoftmaxKernels, ScoresOfMinusInfinityAreNoKeysAtAll) {
+TEST(AttentionKernels, ScoresOfMinusInfinityAreNoKeysAtAll) {
   constexpr int64_t kKeys = 21;
   Elements row(RoundUp(kKeys), -kInfinity);
   RowState state = {-kInfinity, 0.0F};
@@ -192,7 +192,7 @@ TEST(SoftmaxKernels, ScoresOfMinusInfinityAreNoKeysAtAll) {
 }
 
 // exp(x) over all negative floats: with a running max of 0 a score x has the weight exp(x).
-TEST(SoftmaxKernels, ExpIsWithinFourUlp) {
+TEST(AttentionKernels, ExpIsWithinFourUlp) {
   constexpr int64_t kKeys = 4096;
   Random random(3);
   double worst = 0;
@@ -220,7 +220,7 @@ TEST(SoftmaxKernels, ExpIsWithinFourUlp) {
 }
 
 // With one key and no state the running max is the score itself, so a softcap of 1 shows tanh.
-TEST(SoftmaxKernels, TanhIsWithinFourUlp) {
+TEST(AttentionKernels, TanhIsWithinFourUlp) {
   Random random(4);
   const int64_t room = Kernels().lanes;
   Elements scores(room, 0.0F);
@@ -242,7 +242,7 @@ TEST(SoftmaxKernels, TanhIsWithinFourUlp) {
 }
 
 // 2^24 is where f32 stops telling neighbouring key numbers apart.
-TEST(SoftmaxKernels, WindowsAreExactPast16MillionKeys) {
+TEST(AttentionKernels, WindowsAreExactPast16MillionKeys) {
   constexpr int32_t kKeys = (1 << 24) + 70;
   for (int32_t begin = kKeys - 40; begin < kKeys - 35; ++begin) {
     const RowWindow window = {begin, begin + 20, 0, 0};

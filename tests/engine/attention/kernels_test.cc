@@ -1,6 +1,6 @@
 // Every kernel but the softmax ones against its meaning in kernels.h, in double: on the instruction set that
 // PAGODA_ISA names, with inputs and outputs that end where memory ends and NaN in every gap.
-#include "engine/attention/softmax/kernels.h"
+#include "engine/attention/kernels/kernels.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ std::vector<int64_t> Dims() {
   return dims;
 }
 
-const SoftmaxKernels& Kernels() { return ActiveSoftmaxKernels(); }
+const AttentionKernels& Kernels() { return ActiveAttentionKernels(); }
 
 // The table's own packing of bf16 may be no f32 at all.
 bool PacksToF32(DType dtype) { return dtype != DType::kBF16 || Kernels().isa != Isa::kAvx512Bf16; }
@@ -374,7 +374,7 @@ TEST(Kernels, GemmOfEveryShape) {
 
 TEST(Kernels, TheForcedInstructionSetIsTheOneTested) {
   EXPECT_EQ(Kernels().isa, ActiveIsa());
-  EXPECT_EQ(&Kernels(), &SoftmaxKernelsFor(ActiveIsa()));
+  EXPECT_EQ(&Kernels(), &AttentionKernelsFor(ActiveIsa()));
 }
 
 }  // namespace

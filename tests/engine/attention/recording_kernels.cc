@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/attention/softmax/kernels_tables.h"
+#include "engine/attention/kernels/tables.h"
 
 namespace pagoda::testing {
 namespace {
@@ -20,7 +20,7 @@ const void* RowOf(const KeyRun& run, DType dtype, int64_t key, int64_t head) {
 }  // namespace
 
 struct RecordingKernels::Table {
-  static int64_t Pad(int64_t n) { return kSoftmaxKernelsScalar.dim_pad(n); }
+  static int64_t Pad(int64_t n) { return kAttentionKernelsScalar.dim_pad(n); }
 
   static void PackRow(const void* row, DType /*dtype*/, int64_t dim, float* out) {
     const std::lock_guard lock(g_recorder->mutex_);
@@ -123,7 +123,7 @@ struct RecordingKernels::Table {
                           int64_t first_key) {
     const std::lock_guard lock(g_recorder->mutex_);
     for (int64_t j = 0; j < v.keys; ++j) {
-      out[(first_key + j) * kSoftmaxKernelsScalar.lanes] =
+      out[(first_key + j) * kAttentionKernelsScalar.lanes] =
           static_cast<float>(g_recorder->KeyAt(RowOf(v, dtype, j, 0), true));
     }
   }
@@ -132,7 +132,7 @@ struct RecordingKernels::Table {
   static void Gemm(const float* a, int64_t a_row, int64_t a_col, const float* b, int64_t b_rows, int64_t m,
                    int64_t n, int64_t k, float* c, int64_t c_ld, bool accumulate, const Prefetch& /*ahead*/) {
     const std::lock_guard lock(g_recorder->mutex_);
-    const int64_t lanes = kSoftmaxKernelsScalar.lanes;
+    const int64_t lanes = kAttentionKernelsScalar.lanes;
     for (int64_t i = 0; i < m; ++i) {
       if (accumulate) {
         for (int64_t x = 0; x < k; ++x) {
@@ -152,7 +152,7 @@ struct RecordingKernels::Table {
 
 RecordingKernels::RecordingKernels(const SoftmaxCall& call)
     : call_(call),
-      table_(kSoftmaxKernelsScalar),
+      table_(kAttentionKernelsScalar),
       rows_(call.q.shape[0] * call.q.shape[1]),
       keys_(call.kv.num_pages * call.kv.page_size * call.kv.kv_heads),
       scored_(rows_ * keys_),
@@ -171,11 +171,11 @@ RecordingKernels::RecordingKernels(const SoftmaxCall& call)
   table_.widen_panels = Table::WidenPanels;
   table_.gemm = Table::Gemm;
   table_.softmax_columns = Table::SoftmaxColumns;
-  OverrideSoftmaxKernels(&table_);
+  OverrideAttentionKernels(&table_);
 }
 
 RecordingKernels::~RecordingKernels() {
-  OverrideSoftmaxKernels(nullptr);
+  OverrideAttentionKernels(nullptr);
   g_recorder = nullptr;
 }
 

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <vector>
 
-#include "engine/attention/softmax/kernels.h"
+#include "engine/attention/kernels/kernels.h"
 #include "pagoda/softmax.h"
 
 namespace pagoda::testing {
@@ -42,7 +42,7 @@ class RecordingKernels {
   void Count(std::vector<uint8_t>& counts, int64_t row, int64_t key);
 
   SoftmaxCall call_;
-  SoftmaxKernels table_;
+  AttentionKernels table_;
   int64_t rows_, keys_;
   std::vector<uint8_t> scored_, weighted_, stored_;
   std::map<const void*, int64_t> copied_;  // keys that were copied to a workspace, by their new address

@@ -9,7 +9,7 @@
 
 #include "base/half.h"
 #include "base/random.h"
-#include "engine/attention/softmax/kernels.h"
+#include "engine/attention/kernels/kernels.h"
 #include "engine/memory.h"
 
 namespace pagoda::testing {

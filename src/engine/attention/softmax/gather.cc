@@ -42,7 +42,7 @@ std::unique_ptr<SoftmaxPlanImpl> Plan(const NormalBatch& batch, int threads) {
   auto plan = std::make_unique<GatherPlan>();
   const int64_t queries = QueriesPerBlock(batch, kBlockRows);
   plan->blocks = CutRows(batch, queries, 1);
-  plan->layout = RowLayout(batch, ActiveSoftmaxKernels(), queries, 1, kTileKeys);
+  plan->layout = RowLayout(batch, ActiveAttentionKernels(), queries, 1, kTileKeys);
 
   const int64_t step = std::max<int64_t>(1, kCopyKeys / batch.kv.page_size) * batch.kv.page_size;
   NormalBatch& dense = plan->dense;
@@ -86,7 +86,7 @@ void Run(const SoftmaxPlanImpl& base, const SoftmaxCall& call, std::span<std::by
          ThreadPool& pool) {
   const auto& plan = static_cast<const GatherPlan&>(base);
   const NormalBatch& batch = plan.batch;
-  const SoftmaxKernels& kernels = ActiveSoftmaxKernels();
+  const AttentionKernels& kernels = ActiveAttentionKernels();
   const RowContext paged = MakeRowContext(kernels, batch, call);
   RowContext dense = MakeRowContext(kernels, plan.dense, call);
   dense.kv.k = workspace.data();

@@ -130,7 +130,7 @@ std::unique_ptr<SoftmaxPlanImpl> Plan(const NormalBatch& batch, int threads) {
 
   plan->tile_keys = most_queries * batch.group <= kFewRows ? FewRowsTile(batch)
                                                            : std::max(FewRowsTile(batch), kManyRowsTile);
-  plan->layout = RowLayout(batch, ActiveSoftmaxKernels(), most_queries, batch.kv_heads, plan->tile_keys);
+  plan->layout = RowLayout(batch, ActiveAttentionKernels(), most_queries, batch.kv_heads, plan->tile_keys);
   int64_t partials = 0;
   for (int64_t b = 0; b < batch.batch; ++b) {
     const int64_t count = batch.q_len(b);
@@ -169,7 +169,7 @@ std::unique_ptr<SoftmaxPlanImpl> Plan(const NormalBatch& batch, int threads) {
 void Run(const SoftmaxPlanImpl& base, const SoftmaxCall& call, std::span<std::byte> workspace,
          ThreadPool& pool) {
   const auto& plan = static_cast<const HighperfPlan&>(base);
-  const RowContext context = MakeRowContext(ActiveSoftmaxKernels(), plan.batch, call);
+  const RowContext context = MakeRowContext(ActiveAttentionKernels(), plan.batch, call);
   auto* partials = reinterpret_cast<float*>(workspace.data());
   std::byte* scratch = workspace.data() + plan.partial_bytes;
   const int64_t few_tile = FewRowsTile(plan.batch);

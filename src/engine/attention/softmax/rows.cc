@@ -60,8 +60,8 @@ KeyRange VisibleKeys(const NormalBatch& batch, int64_t sequence, int64_t first_q
   return keys;
 }
 
-RowLayout::RowLayout(const NormalBatch& batch, const SoftmaxKernels& kernels, int64_t queries, int64_t heads,
-                     int64_t tile_keys)
+RowLayout::RowLayout(const NormalBatch& batch, const AttentionKernels& kernels, int64_t queries,
+                     int64_t heads, int64_t tile_keys)
     : lanes_(kernels.lanes),
       q_ld_(kernels.dim_pad(batch.head_dim)),
       acc_ld_(kernels.dim_pad(batch.head_dim_v)),
@@ -114,7 +114,8 @@ void CopyKeys(const RowContext& from, const RowContext& to, int64_t sequence, Ke
   }
 }
 
-RowContext MakeRowContext(const SoftmaxKernels& kernels, const NormalBatch& batch, const SoftmaxCall& call) {
+RowContext MakeRowContext(const AttentionKernels& kernels, const NormalBatch& batch,
+                          const SoftmaxCall& call) {
   RowContext context{kernels, batch, call, batch.kv};
   context.kv.k = call.kv.k;
   context.kv.v = call.kv.v;
@@ -368,7 +369,7 @@ void RowWork::ScoresOfRows(int64_t keys, int64_t head, RowRange rows, float* sco
 }
 
 void RowWork::WeightsOfRows(int64_t keys, int64_t head, RowRange rows, bool edge, float* scores, int64_t ld) {
-  const SoftmaxKernels& kernels = context_->kernels;
+  const AttentionKernels& kernels = context_->kernels;
   const int64_t first = head * rows_ + rows.begin;
   kernels.softmax_columns(scores, keys, rows.end - rows.begin, ld, windows_ + first, edge,
                           !context_->call.alibi_slopes.empty(), {context_->batch.softcap}, states_ + first,
@@ -439,7 +440,7 @@ void RowWork::StorePartial(float* partial) const {
 
 void RowWork::MergePartials(const float* partials, int64_t count, int64_t stride) {
   const int64_t width = layout_->acc_ld_;
-  const SoftmaxKernels& kernels = context_->kernels;
+  const AttentionKernels& kernels = context_->kernels;
   for (int64_t i = 0; i < state_rows(); ++i) {
     const float* own = partials + i * layout_->partial_ld();
     float top = states_[i].max;

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "engine/attention/softmax/kernels.h"
+#include "engine/attention/kernels/kernels.h"
 #include "engine/attention/variant.h"
 
 namespace pagoda {
@@ -49,7 +49,7 @@ struct ScoreMatrix {
 class RowLayout {
  public:
   RowLayout() = default;
-  RowLayout(const NormalBatch& batch, const SoftmaxKernels& kernels, int64_t queries, int64_t heads,
+  RowLayout(const NormalBatch& batch, const AttentionKernels& kernels, int64_t queries, int64_t heads,
             int64_t tile_keys);
 
   size_t bytes() const { return bytes_; }  // of one scratch, a multiple of 64
@@ -70,13 +70,13 @@ class RowLayout {
 
 // One call's tensors beside the plan's batch: what every task of a run needs.
 struct RowContext {
-  const SoftmaxKernels& kernels;
+  const AttentionKernels& kernels;
   const NormalBatch& batch;
   const SoftmaxCall& call;
   PagedKvView kv;  // the call's pointers with the plan's geometry
 };
 
-RowContext MakeRowContext(const SoftmaxKernels& kernels, const NormalBatch& batch, const SoftmaxCall& call);
+RowContext MakeRowContext(const AttentionKernels& kernels, const NormalBatch& batch, const SoftmaxCall& call);
 
 // Copies K and V of a sequence's keys from one cache to another.
 void CopyKeys(const RowContext& from, const RowContext& to, int64_t sequence, KeyRange keys);

@@ -32,7 +32,7 @@ std::unique_ptr<SoftmaxPlanImpl> Plan(const NormalBatch& batch, int threads) {
   const int64_t queries = QueriesPerBlock(batch, kBlockRows);
   plan->items = CutRows(batch, queries, 1);
   plan->tile_keys = std::min(batch.kv.page_size, kMaxTileKeys);
-  plan->layout = RowLayout(batch, ActiveSoftmaxKernels(), queries, 1, plan->tile_keys);
+  plan->layout = RowLayout(batch, ActiveAttentionKernels(), queries, 1, plan->tile_keys);
   plan->workspace_bytes = static_cast<size_t>(threads) * plan->layout.bytes();
   for (const RowBlock& item : plan->items) plan->traffic.kv_bytes_read += VisibleBytes(batch, item);
   plan->traffic.tasks = kBlocks;
@@ -44,7 +44,7 @@ void Run(const SoftmaxPlanImpl& base, const SoftmaxCall& call, std::span<std::by
          ThreadPool& pool) {
   const auto& plan = static_cast<const SpmdPlan&>(base);
   const NormalBatch& batch = plan.batch;
-  const RowContext context = MakeRowContext(ActiveSoftmaxKernels(), batch, call);
+  const RowContext context = MakeRowContext(ActiveAttentionKernels(), batch, call);
   pool.Run(kBlocks, [&](int64_t block_index, int worker) {
     std::byte* scratch = workspace.data() + worker * plan.layout.bytes();
     for (size_t i = static_cast<size_t>(block_index); i < plan.items.size(); i += kBlocks) {

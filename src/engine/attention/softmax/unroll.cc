@@ -116,7 +116,7 @@ std::unique_ptr<SoftmaxPlanImpl> PlanChains(const NormalBatch& batch, int thread
   for (int64_t b = 0; b < batch.batch; ++b) {
     most_queries = std::max(most_queries, std::min(batch.q_len(b), QueriesOf(batch, b, plan->group_keys)));
   }
-  plan->layout = RowLayout(batch, ActiveSoftmaxKernels(), most_queries, heads, kTileKeys);
+  plan->layout = RowLayout(batch, ActiveAttentionKernels(), most_queries, heads, kTileKeys);
   // Twice as many chains in flight as threads: enough for every thread to find a ready task.
   const int64_t slots = int64_t{2} * threads;
   std::vector<int32_t> last_of_slot(slots, -1);
@@ -185,7 +185,7 @@ void RunTask(const UnrollPlan& plan, const RowContext& context, const FlowTask& 
 void Run(const SoftmaxPlanImpl& base, const SoftmaxCall& call, std::span<std::byte> workspace,
          ThreadPool& pool) {
   const auto& plan = static_cast<const UnrollPlan&>(base);
-  const RowContext context = MakeRowContext(ActiveSoftmaxKernels(), plan.batch, call);
+  const RowContext context = MakeRowContext(ActiveAttentionKernels(), plan.batch, call);
   plan.flow.Run(pool, workspace.data(),
                 [&](int32_t task, int) { RunTask(plan, context, plan.tasks[task], workspace.data()); });
 }

@@ -1,4 +1,4 @@
-// The inner loops of softmax attention, once per instruction set behind one table.
+// The inner loops of attention, once per instruction set behind one table.
 //
 // Two shapes of the same mathematics:
 //   few rows:  scores [row][key]. K and V are read where they lie, widened in registers, and each element is
@@ -55,7 +55,7 @@ struct RowState {
 };
 
 // Everything but sizes is dense f32. `dim_pad(dim)` is dim rounded up to the table's `lanes`.
-struct SoftmaxKernels {
+struct AttentionKernels {
   Isa isa;
   // Elements that the few-row loops take at a time; padded rows are multiples of it. Also the width of a GEMM
   // panel.
@@ -102,8 +102,8 @@ struct SoftmaxKernels {
 };
 
 // The table of one instruction set; `isa` is usable.
-const SoftmaxKernels& SoftmaxKernelsFor(Isa isa);
+const AttentionKernels& AttentionKernelsFor(Isa isa);
 // The table of ActiveIsa().
-const SoftmaxKernels& ActiveSoftmaxKernels();
+const AttentionKernels& ActiveAttentionKernels();
 
 }  // namespace pagoda

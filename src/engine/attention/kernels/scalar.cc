@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "base/half.h"
-#include "engine/attention/softmax/kernels.h"
-#include "engine/attention/softmax/kernels_tables.h"
+#include "engine/attention/kernels/kernels.h"
+#include "engine/attention/kernels/tables.h"
 
 namespace pagoda {
 namespace {
@@ -176,7 +176,7 @@ void SoftmaxColumns(float* s, int64_t keys, int64_t rows, int64_t ld, const RowW
 
 }  // namespace
 
-const SoftmaxKernels kSoftmaxKernelsScalar = {
+const AttentionKernels kAttentionKernelsScalar = {
     .isa = Isa::kScalar,
     .lanes = kLanes,
     .pack_row = PackRow,

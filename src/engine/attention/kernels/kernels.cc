@@ -1,13 +1,13 @@
-#include "engine/attention/softmax/kernels.h"
+#include "engine/attention/kernels/kernels.h"
 
 #include <atomic>
 
-#include "engine/attention/softmax/kernels_tables.h"
+#include "engine/attention/kernels/tables.h"
 
 namespace pagoda {
 namespace {
 
-std::atomic<const SoftmaxKernels*> g_override = nullptr;
+std::atomic<const AttentionKernels*> g_override = nullptr;
 
 #if defined(__x86_64__)
 // The AVX-512 table with the bf16 products of q.k on the dot-product unit. P.V stays in f32: weights rounded
@@ -15,18 +15,18 @@ std::atomic<const SoftmaxKernels*> g_override = nullptr;
 void DotQk(DType dtype, const KeyRun& k, const float* q, int64_t rows, int64_t q_ld, float scale,
            float* scores, int64_t scores_ld) {
   if (dtype == DType::kBF16) return avx512bf16::Qk(k, q, rows, q_ld, scale, scores, scores_ld);
-  HighwaySoftmaxKernels(Isa::kAvx512)->qk(dtype, k, q, rows, q_ld, scale, scores, scores_ld);
+  HighwayAttentionKernels(Isa::kAvx512)->qk(dtype, k, q, rows, q_ld, scale, scores, scores_ld);
 }
 
 void DotPackRow(const void* row, DType dtype, int64_t dim, float* out) {
-  const SoftmaxKernels& wide = *HighwaySoftmaxKernels(Isa::kAvx512);
+  const AttentionKernels& wide = *HighwayAttentionKernels(Isa::kAvx512);
   if (dtype == DType::kBF16) return avx512bf16::PackRow(row, dim, wide.dim_pad(dim), out);
   wide.pack_row(row, dtype, dim, out);
 }
 
-const SoftmaxKernels& DotKernels() {
-  static const SoftmaxKernels table = [] {
-    SoftmaxKernels kernels = *HighwaySoftmaxKernels(Isa::kAvx512);
+const AttentionKernels& DotKernels() {
+  static const AttentionKernels table = [] {
+    AttentionKernels kernels = *HighwayAttentionKernels(Isa::kAvx512);
     kernels.isa = Isa::kAvx512Bf16;
     kernels.qk = DotQk;
     kernels.pack_row = DotPackRow;
@@ -38,21 +38,21 @@ const SoftmaxKernels& DotKernels() {
 
 }  // namespace
 
-const SoftmaxKernels& SoftmaxKernelsFor(Isa isa) {
+const AttentionKernels& AttentionKernelsFor(Isa isa) {
 #if defined(__x86_64__)
   if (isa == Isa::kAvx512Bf16) return DotKernels();
 #endif
-  const SoftmaxKernels* vector = HighwaySoftmaxKernels(isa);
-  return vector != nullptr ? *vector : kSoftmaxKernelsScalar;
+  const AttentionKernels* vector = HighwayAttentionKernels(isa);
+  return vector != nullptr ? *vector : kAttentionKernelsScalar;
 }
 
-const SoftmaxKernels& ActiveSoftmaxKernels() {
-  if (const SoftmaxKernels* kernels = g_override.load(std::memory_order_relaxed)) return *kernels;
-  static const SoftmaxKernels& active = SoftmaxKernelsFor(ActiveIsa());
+const AttentionKernels& ActiveAttentionKernels() {
+  if (const AttentionKernels* kernels = g_override.load(std::memory_order_relaxed)) return *kernels;
+  static const AttentionKernels& active = AttentionKernelsFor(ActiveIsa());
   return active;
 }
 
-void OverrideSoftmaxKernels(const SoftmaxKernels* kernels) {
+void OverrideAttentionKernels(const AttentionKernels* kernels) {
   g_override.store(kernels, std::memory_order_relaxed);
 }
 

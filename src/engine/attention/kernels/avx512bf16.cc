@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "engine/attention/softmax/dot_bf16.h"
+#include "engine/attention/kernels/dot_bf16.h"
 
 namespace pagoda::avx512bf16 {
 namespace {

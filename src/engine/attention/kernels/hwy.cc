@@ -7,12 +7,12 @@
 #include <cstring>
 #include <limits>
 
-#include "engine/attention/softmax/kernels.h"
-#include "engine/attention/softmax/kernels_tables.h"
+#include "engine/attention/kernels/kernels.h"
+#include "engine/attention/kernels/tables.h"
 
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "engine/attention/softmax/kernels_hwy.cc"
+#define HWY_TARGET_INCLUDE "engine/attention/kernels/hwy.cc"
 #include <hwy/foreach_target.h>  // must precede highway.h
 #include <hwy/highway.h>
 
@@ -755,7 +755,7 @@ void SoftmaxColumns(float* scores, int64_t keys, int64_t rows, int64_t ld, const
   SoftmaxColumnsAt<false, false>(edge, scores, keys, rows, ld, windows, c, states, factors);
 }
 
-constexpr SoftmaxKernels kTable = {
+constexpr AttentionKernels kTable = {
     .isa = HWY_ARCH_X86 ? (HWY_TARGET == HWY_AVX2 ? Isa::kAvx2 : Isa::kAvx512) : Isa::kNeon,
     .lanes = kChunk,
     .pack_row = PackRow,
@@ -772,7 +772,7 @@ constexpr SoftmaxKernels kTable = {
     .softmax_columns = SoftmaxColumns,
 };
 
-const SoftmaxKernels* Table() { return &kTable; }
+const AttentionKernels* Table() { return &kTable; }
 
 }  // namespace pagoda::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -782,7 +782,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace pagoda {
 
-const SoftmaxKernels* HighwaySoftmaxKernels(Isa isa) {
+const AttentionKernels* HighwayAttentionKernels(Isa isa) {
 #if HWY_ARCH_X86
   if (isa == Isa::kAvx2) return N_AVX2::Table();
   if (isa == Isa::kAvx512) return N_AVX3::Table();

@@ -2,14 +2,14 @@
 //
 // Two products and two adds per lane and instruction, products exact: half the arithmetic of widening to f32,
 // which counts from about six query heads per kv head on. The including file provides the handful of vector
-// operations below as static members of a struct `Vec`: intrinsics in kernels_avx512bf16.cc, arrays in the
+// operations below as static members of a struct `Vec`: intrinsics in kernels/avx512bf16.cc, arrays in the
 // test that runs this on any machine. It follows the rule for files compiled with wider flags: nothing of
 // std, nothing with linkage.
 #pragma once
 
 #include <cstdint>
 
-#include "engine/attention/softmax/kernels.h"
+#include "engine/attention/kernels/kernels.h"
 
 namespace pagoda::avx512bf16 {
 namespace {
@@ -81,7 +81,7 @@ inline void DotHead(const KeyRun& run, int64_t key, int64_t keys, int64_t head, 
     DotKeys<Vec, 1>(k, run.slot_stride, keys, run.dim, packed, packed_ld, scale, out, scores_ld);
 }
 
-// SoftmaxKernels::qk for bf16.
+// AttentionKernels::qk for bf16.
 template <class Vec>
 inline void DotQk(const KeyRun& run, const float* q, int64_t rows, int64_t q_ld, float scale, float* scores,
                   int64_t scores_ld) {
@@ -97,7 +97,7 @@ inline void DotQk(const KeyRun& run, const float* q, int64_t rows, int64_t q_ld,
   }
 }
 
-// SoftmaxKernels::pack_row for bf16: the row as it is, padded with zeros to `pad` elements.
+// AttentionKernels::pack_row for bf16: the row as it is, padded with zeros to `pad` elements.
 inline void DotPackRow(const uint16_t* row, int64_t dim, int64_t pad, float* out) {
   auto* to = reinterpret_cast<uint16_t*>(out);
   for (int64_t d = 0; d < pad; ++d) to[d] = d < dim ? row[d] : uint16_t{0};

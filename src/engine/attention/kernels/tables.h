@@ -1,0 +1,24 @@
+// The tables that kernels.cc chooses from.
+#pragma once
+
+#include "engine/attention/kernels/kernels.h"
+
+namespace pagoda {
+
+extern const AttentionKernels kAttentionKernelsScalar;
+
+// The Highway kernels compiled for `isa`; null if they were not.
+const AttentionKernels* HighwayAttentionKernels(Isa isa);
+
+// kernels/avx512bf16.cc: qk and pack_row for bf16. `pad` is dim rounded up to a multiple of 32.
+namespace avx512bf16 {
+void Qk(const KeyRun& k, const float* q, int64_t rows, int64_t q_ld, float scale, float* scores,
+        int64_t scores_ld);
+void PackRow(const void* row, int64_t dim, int64_t pad, float* out);
+}  // namespace avx512bf16
+
+// Makes ActiveAttentionKernels return `kernels` until called with null: a table that counts and forwards
+// shows what a variant reads without a build of its own. Not while a launch is running.
+void OverrideAttentionKernels(const AttentionKernels* kernels);
+
+}  // namespace pagoda

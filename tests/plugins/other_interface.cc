@@ -1,5 +1,5 @@
 // A build of Pagoda's kernels whose interface is of another version.
-#include "engine/attention/variant.h"
+#include "engine/attention/kernel_library.h"
 
 extern "C" const pagoda::KernelLibrary* pagoda_kernel_library() {
   static const pagoda::KernelLibrary library = {.abi = pagoda::kKernelAbi + 1, .softmax = {}};

@@ -53,7 +53,7 @@ int Worse(int a, int b) {
   return kDone;
 }
 
-void WriteOutput(const std::string& path, const AttendResult& result) {
+void WriteOutput(const std::string& path, CaseOperator op, const AttendResult& result) {
   if (result.output == nullptr) return;
   std::vector<io::SafetensorsTensor> tensors;
   const auto add = [&](const char* name, const TensorView& t) {
@@ -67,7 +67,7 @@ void WriteOutput(const std::string& path, const AttendResult& result) {
   add("o", result.output->out());
   add("lse", result.output->lse());
   io::WriteSafetensors(path, tensors,
-                       {{"operator", "softmax_paged_attention"}, {"variant", result.written_by}});
+                       {{"operator", std::string(NameOf(op))}, {"variant", result.written_by}});
 }
 
 void RunFile(const Options& options, const CommandContext& context, Kernels& kernels, FileOutcome& outcome) {
@@ -101,7 +101,7 @@ void RunFile(const Options& options, const CommandContext& context, Kernels& ker
                                                   : DType::kBF16;
   attend.threads = context.Threads();
   outcome.result = Attend(c, kernels, attend);
-  if (!options.out.empty()) WriteOutput(options.out, outcome.result);
+  if (!options.out.empty()) WriteOutput(options.out, c.op(), outcome.result);
   if (outcome.result.AnyFailed()) {
     outcome.exit_code = kGateFailed;
   } else if (!outcome.result.AnySupports()) {
@@ -193,7 +193,7 @@ int RunAttend(Options& options, const CommandContext& context) {
     }
   }
   Kernels kernels(*pagoda_kernel_library());
-  for (const std::string& name : options.variants) kernels.Variant(name);
+  for (const std::string& name : options.variants) kernels.CheckName(name);
   std::vector<FileOutcome> outcomes;
   int exit_code = kDone;
   for (const std::string& file : options.files) {
@@ -226,6 +226,7 @@ void AddAttend(CLI::App& app, CommandContext& context) {
   CLI::App* attend = app.add_subcommand("attend", "Run one attention problem from a case file");
   attend->add_option("CASE", options->files, "Safetensors files, one problem each")->required();
   attend->add_option("--variant", options->variants, "Variants, comma-separated (default: all)")
+      ->allow_extra_args(false)  // what follows is a CASE
       ->delimiter(',')
       ->type_name("NAME");
   attend->add_flag("--check", options->check, "Compare every element with the expectation in the file");

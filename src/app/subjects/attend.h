@@ -32,8 +32,8 @@ struct AttendRow {
 
 struct AttendResult {
   std::vector<AttendRow> rows;
-  std::string written_by;              // the first variant that computed the case, whose output this is
-  std::unique_ptr<GuardedRun> output;  // null if none did
+  std::string written_by;                 // the first variant that computed the case, whose output this is
+  std::unique_ptr<GuardedOutput> output;  // null if none did
 
   bool AnySupports() const;
   bool AnyFailed() const;

@@ -4,27 +4,40 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <limits>
 #include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
 
 #include "app/subjects/elements.h"
 #include "base/suggest.h"
+#include "engine/attention/hstu/variant.h"
 #include "engine/attention/variant.h"
 #include "pagoda/status.h"
 
 namespace pagoda::app {
 namespace {
 
-constexpr std::array<std::string_view, 13> kTensors = {
-    "q",          "q_indptr",         "k_cache",     "v_cache",      "kv_cache",     "kv_indptr",
-    "kv_indices", "kv_last_page_len", "block_table", "context_lens", "alibi_slopes", "sinks",
-    "expected_o"};
 constexpr std::string_view kExpectedLse = "expected_lse";
-constexpr std::array<std::string_view, 9> kHstuOnlyTensors = {
-    "seq_offsets", "seq_offsets_k", "k", "v", "num_targets", "num_contextuals", "rab",
-    "mask",        "interval_mask"};
+
+// Tensors of each operator.
+using Names = std::vector<std::string>;
+const Names kCache = {"k_cache", "v_cache", "kv_cache", "kv_indptr", "kv_indices", "kv_last_page_len"};
+const Names kSoftmaxOnly = {"q_indptr",     "block_table", "context_lens",
+                            "alibi_slopes", "sinks",       "expected_lse"};
+const Names kHstuOnly = {"seq_offsets",     "k",   "v",    "num_targets",
+                         "num_contextuals", "rab", "mask", "interval_mask"};
+
+Names TensorsOf(CaseOperator op) {
+  Names names = {"q", "expected_o"};
+  const auto add = [&](const Names& more) { names.insert(names.end(), more.begin(), more.end()); };
+  if (op != CaseOperator::kHstu) add(kCache);
+  add(op == CaseOperator::kSoftmaxPaged ? kSoftmaxOnly : kHstuOnly);
+  if (op == CaseOperator::kHstu) names.emplace_back("seq_offsets_k");
+  return names;
+}
 
 [[noreturn]] void Refuse(std::string_view field, const std::string& complaint) {
   throw Error(ErrorCode::kInvalidArgument, field, complaint);
@@ -43,47 +56,150 @@ void CheckShape(const TensorView& t, std::string_view name, std::initializer_lis
            fmt::format("= {} must be {} = [{}]", ShapeOf(t), words, fmt::join(shape, ", ")));
 }
 
+// Offsets of `of` end where its rows do.
+void CheckLastOffset(std::string_view offsets, int64_t batch, int64_t last, std::string_view of,
+                     int64_t rows) {
+  if (last != rows)
+    Refuse(fmt::format("{}[{}]", offsets, batch), fmt::format("= {}, but {} has {} rows", last, of, rows));
+}
+
+void CheckPairTensors(const NormalHstuBatch& batch, const HstuCall& call) {
+  int64_t rows = 0;
+  int64_t keys = 0;
+  for (int64_t b = 0; b < batch.batch; ++b) {
+    rows = std::max(rows, batch.q_len(b));
+    keys = std::max(keys, batch.kv_len[b]);
+  }
+  const auto one_or = [](int64_t got, int64_t want) { return got == 1 || got == want; };
+  for (const auto& [view, name] : {std::pair{&call.rab, "rab"}, std::pair{&call.mask, "mask"}}) {
+    if (view->empty()) continue;
+    if (view->rank != 4 || !one_or(view->shape[0], batch.batch) || !one_or(view->shape[1], batch.q_heads) ||
+        view->shape[2] < rows || view->shape[3] < keys) {
+      Refuse(fmt::format("{}.shape", name),
+             fmt::format("= {} must be [{} or 1, {} or 1, {} or more, {} or more]", ShapeOf(*view),
+                         batch.batch, batch.q_heads, rows, keys));
+    }
+  }
+  const bool dense = batch.mask == HstuMask::kDense;
+  if (dense && call.mask.empty()) Refuse("mask", "is missing, a tensor that mask = dense multiplies with");
+  if (!dense && !call.mask.empty())
+    Refuse("mask", "is a tensor of mask = dense only; remove it or set the mask");
+}
+
 }  // namespace
 
 CaseFile CaseFile::Open(const std::filesystem::path& path) { return Parse(io::SafetensorsFile::Open(path)); }
 
 CaseFile CaseFile::Parse(io::SafetensorsFile file) {
   CaseFile c(std::move(file));
-  c.metadata_ = ReadSoftmaxMetadata(c.file_.metadata());
+  c.metadata_ = ReadCaseMetadata(c.file_.metadata());
   c.CheckNames();
-  c.call_.q = c.Require("q", {DType::kF32, DType::kF16, DType::kBF16});
-  if (c.call_.q.rank != 3)
-    Refuse("q.shape", fmt::format("= {} must be [total_q, Hq, D]", ShapeOf(c.call_.q)));
-  c.batch_.q_heads = c.call_.q.shape[1];
-  c.batch_.params = c.metadata_.params;
-  c.batch_.q_indptr = c.Require("q_indptr", {DType::kI32, DType::kI64});
-  c.ReadCache();
-  c.ReadTable();
-  c.call_.alibi_slopes = c.Read("alibi_slopes", {DType::kF32});
-  c.call_.sinks = c.Read("sinks", {DType::kF32});
-  for (const auto& [view, name] :
-       {std::pair{&c.call_.alibi_slopes, "alibi_slopes"}, std::pair{&c.call_.sinks, "sinks"}}) {
-    if (!view->empty()) CheckShape(*view, name, {c.batch_.q_heads}, "[Hq]");
+  if (c.op() == CaseOperator::kSoftmaxPaged) {
+    c.problem_ = c.ReadSoftmax();
+  } else {
+    c.problem_ = c.ReadHstu();
   }
-  const NormalBatch normal = Normalise(c.batch_);
-  if (normal.total_q != c.call_.q.shape[0]) {
-    Refuse(fmt::format("q_indptr[{}]", normal.batch),
-           fmt::format("= {}, but q has {} rows", normal.total_q, c.call_.q.shape[0]));
-  }
-  c.ReadGolden();
+  c.ReadGolden(std::visit(
+      [](const auto& problem) {
+        return OperatorOf<std::remove_cvref_t<decltype(problem.batch)>>::Output(problem.batch);
+      },
+      c.problem_));
   return c;
 }
 
+const SoftmaxProblem& CaseFile::softmax() const {
+  if (const auto* problem = std::get_if<SoftmaxProblem>(&problem_)) return *problem;
+  throw Error(ErrorCode::kUnsupported, "operator",
+              fmt::format("= {} is not measured yet; `pagoda attend` computes it", NameOf(op())));
+}
+
 void CaseFile::CheckNames() const {
-  std::vector<std::string> known(kTensors.begin(), kTensors.end());
-  known.emplace_back(kExpectedLse);
+  const Names known = TensorsOf(op());
   for (const io::SafetensorsTensor& t : file_.tensors()) {
     if (std::find(known.begin(), known.end(), t.name) != known.end()) continue;
-    if (std::find(kHstuOnlyTensors.begin(), kHstuOnlyTensors.end(), t.name) != kHstuOnlyTensors.end()) {
-      Refuse(t.name, "is a tensor of HSTU, not of softmax_paged_attention; remove it");
+    for (const CaseOperator other :
+         {CaseOperator::kSoftmaxPaged, CaseOperator::kHstuPaged, CaseOperator::kHstu}) {
+      const Names theirs = TensorsOf(other);
+      if (std::find(theirs.begin(), theirs.end(), t.name) != theirs.end())
+        Refuse(t.name, fmt::format("is a tensor of {}, not of {}; remove it", NameOf(other), NameOf(op())));
     }
-    Refuse(t.name, fmt::format("is not a tensor of softmax_paged_attention{}", DidYouMean(t.name, known)));
+    Refuse(t.name, fmt::format("is not a tensor of {}{}", NameOf(op()), DidYouMean(t.name, known)));
   }
+}
+
+TensorView CaseFile::ReadQ() {
+  const TensorView q = Require("q", {DType::kF32, DType::kF16, DType::kBF16});
+  if (q.rank != 3) Refuse("q.shape", fmt::format("= {} must be [total_q, Hq, D]", ShapeOf(q)));
+  return q;
+}
+
+SoftmaxProblem CaseFile::ReadSoftmax() {
+  SoftmaxProblem problem;
+  auto& [batch, call] = problem;
+  call.q = ReadQ();
+  batch.q_heads = call.q.shape[1];
+  batch.params = metadata_.softmax;
+  batch.q_indptr = RequireIndex("q_indptr");
+  batch.kv = call.kv = ReadCache(call.q);
+  batch.table = ReadTable();
+  call.alibi_slopes = Read("alibi_slopes", {DType::kF32});
+  call.sinks = Read("sinks", {DType::kF32});
+  for (const auto& [view, name] :
+       {std::pair{&call.alibi_slopes, "alibi_slopes"}, std::pair{&call.sinks, "sinks"}}) {
+    if (!view->empty()) CheckShape(*view, name, {batch.q_heads}, "[Hq]");
+  }
+  const NormalBatch normal = Normalise(batch);
+  CheckLastOffset("q_indptr", normal.batch, normal.total_q, "q", call.q.shape[0]);
+  return problem;
+}
+
+HstuProblem CaseFile::ReadHstu() {
+  const bool paged = op() == CaseOperator::kHstuPaged;
+  HstuProblem problem;
+  auto& [batch, call] = problem;
+  call.q = ReadQ();
+  call.k = Require("k", {call.q.dtype});
+  call.v = Require("v", {call.q.dtype});
+  for (const auto& [view, name, words] :
+       {std::tuple{&call.k, "k", "[total_k, Hk, D]"}, {&call.v, "v", "[total_k, Hk, Dv]"}}) {
+    if (view->rank != 3)
+      Refuse(fmt::format("{}.shape", name), fmt::format("= {} must be {}", ShapeOf(*view), words));
+  }
+  batch.dtype = call.q.dtype;
+  batch.q_heads = call.q.shape[1];
+  batch.head_dim = call.q.shape[2];
+  batch.kv_heads = call.k.shape[1];
+  batch.head_dim_v = call.v.shape[2];
+  CheckShape(call.k, "k", {call.k.shape[0], batch.kv_heads, batch.head_dim}, "[total_k, Hk, D]");
+  CheckShape(call.v, "v", {call.k.shape[0], batch.kv_heads, batch.head_dim_v}, "[total_k, Hk, Dv]");
+  batch.params = metadata_.hstu;
+  batch.seq_offsets = RequireIndex("seq_offsets");
+  batch.seq_offsets_k = ReadIndex("seq_offsets_k");
+  if (paged) {
+    batch.kv = call.kv = ReadCache(call.q);
+    const std::string_view cache = combined() ? "kv_cache" : "k_cache";
+    const std::string_view v_cache = combined() ? "kv_cache" : "v_cache";
+    if (batch.kv.kv_heads != batch.kv_heads) {
+      Refuse(fmt::format("{}.shape", cache),
+             fmt::format("has {} heads, but k has {}", batch.kv.kv_heads, batch.kv_heads));
+    }
+    if (batch.kv.head_dim_v != batch.head_dim_v) {
+      Refuse(fmt::format("{}.shape", v_cache),
+             fmt::format("has head dim {}, but v has {}", batch.kv.head_dim_v, batch.head_dim_v));
+    }
+    batch.table = ReadCsr();
+  }
+  batch.num_targets = ReadIndex("num_targets");
+  batch.num_contextuals = ReadIndex("num_contextuals");
+  batch.interval_mask = ReadIndex("interval_mask");
+  call.rab = Read("rab", {DType::kF32});
+  call.mask = Read("mask", {DType::kF32});
+  const NormalHstuBatch normal = Normalise(batch);
+  CheckLastOffset("seq_offsets", normal.batch, normal.total_q, "q", call.q.shape[0]);
+  CheckLastOffset(paged || batch.seq_offsets_k.empty() ? "seq_offsets" : "seq_offsets_k", normal.batch,
+                  normal.total_k, "k", call.k.shape[0]);
+  CheckPairTensors(normal, call);
+  return problem;
 }
 
 TensorView CaseFile::Read(std::string_view name, std::initializer_list<DType> dtypes) {
@@ -124,40 +240,47 @@ TensorView CaseFile::Require(std::string_view name, std::initializer_list<DType>
   return view;
 }
 
-void CaseFile::ReadCache() {
-  const DType dtype = call_.q.dtype;
+TensorView CaseFile::ReadIndex(std::string_view name) { return Read(name, {DType::kI32, DType::kI64}); }
+
+TensorView CaseFile::RequireIndex(std::string_view name) { return Require(name, {DType::kI32, DType::kI64}); }
+
+PagedKvView CaseFile::ReadCache(const TensorView& q) {
+  PagedKvView kv;
   if (combined()) {
     for (const std::string_view other : {"k_cache", "v_cache"}) {
-      if (file_.Find(other) != nullptr) Refuse(other, "and kv_cache are both given; a cache has one form");
+      if (Holds(other)) Refuse(other, "and kv_cache are both given; a cache has one form");
     }
-    call_.kv = PagedKvView::Combined(Require("kv_cache", {dtype}), metadata_.layout);
+    kv = PagedKvView::Combined(Require("kv_cache", {q.dtype}), metadata_.layout);
   } else {
-    if (file_.Find("k_cache") == nullptr && file_.Find("v_cache") == nullptr) {
+    if (!Holds("k_cache") && !Holds("v_cache"))
       Refuse("k_cache", "is missing: give k_cache and v_cache, or kv_cache");
-    }
-    const TensorView k = Require("k_cache", {dtype});
-    const TensorView v = Require("v_cache", {dtype});
-    call_.kv = PagedKvView::Split(k, v, metadata_.layout);
+    const TensorView k = Require("k_cache", {q.dtype});
+    const TensorView v = Require("v_cache", {q.dtype});
+    kv = PagedKvView::Split(k, v, metadata_.layout);
   }
   const std::string_view k_name = combined() ? "kv_cache" : "k_cache";
-  if (call_.kv.head_dim != call_.q.shape[2]) {
+  if (kv.head_dim != q.shape[2]) {
     Refuse(fmt::format("{}.shape", k_name),
-           fmt::format("has head dim {}, but q.shape = {} has {}", call_.kv.head_dim, ShapeOf(call_.q),
-                       call_.q.shape[2]));
+           fmt::format("has head dim {}, but q.shape = {} has {}", kv.head_dim, ShapeOf(q), q.shape[2]));
   }
-  if (batch_.q_heads < 1 || batch_.q_heads % call_.kv.kv_heads != 0) {
-    Refuse("q.shape", fmt::format("= {} has {} heads, which is no multiple of the {} heads of {}",
-                                  ShapeOf(call_.q), batch_.q_heads, call_.kv.kv_heads, k_name));
+  if (q.shape[1] < 1 || q.shape[1] % kv.kv_heads != 0) {
+    Refuse("q.shape", fmt::format("= {} has {} heads, which is no multiple of the {} heads of {}", ShapeOf(q),
+                                  q.shape[1], kv.kv_heads, k_name));
   }
-  batch_.kv = call_.kv;
+  return kv;
 }
 
-void CaseFile::ReadTable() {
+PageTable CaseFile::ReadCsr() {
+  const TensorView indptr = RequireIndex("kv_indptr");
+  const TensorView indices = RequireIndex("kv_indices");
+  return PageTable::Csr(indptr, indices, RequireIndex("kv_last_page_len"));
+}
+
+PageTable CaseFile::ReadTable() {
   const auto first_of = [this](std::initializer_list<std::string_view> names) -> std::string_view {
-    for (const std::string_view name : names) {
-      if (file_.Find(name) != nullptr) return name;
-    }
-    return {};
+    const auto* found =
+        std::find_if(names.begin(), names.end(), [this](std::string_view name) { return Holds(name); });
+    return found == names.end() ? std::string_view() : *found;
   };
   const std::string_view csr = first_of({"kv_indptr", "kv_indices", "kv_last_page_len"});
   const std::string_view padded = first_of({"block_table", "context_lens"});
@@ -168,27 +291,25 @@ void CaseFile::ReadTable() {
     Refuse("kv_indptr",
            "is missing: give kv_indptr, kv_indices and kv_last_page_len, or block_table and context_lens");
   }
-  const auto index = [this](std::string_view name) { return Require(name, {DType::kI32, DType::kI64}); };
-  batch_.table = padded.empty()
-                     ? PageTable::Csr(index("kv_indptr"), index("kv_indices"), index("kv_last_page_len"))
-                     : PageTable::Padded(index("block_table"), index("context_lens"));
+  if (padded.empty()) return ReadCsr();
+  const TensorView table = RequireIndex("block_table");
+  return PageTable::Padded(table, RequireIndex("context_lens"));
 }
 
-void CaseFile::ReadGolden() {
+void CaseFile::ReadGolden(const OutputShape& shape) {
   const TensorView o = Read("expected_o", {DType::kF32, DType::kF64});
   const TensorView lse = Read(kExpectedLse, {DType::kF32, DType::kF64});
   if (o.empty()) {
     if (!lse.empty()) Refuse("expected_o", "is missing, but expected_lse is there");
     return;
   }
-  const int64_t rows = call_.q.shape[0];
-  CheckShape(o, "expected_o", {rows, batch_.q_heads, call_.kv.head_dim_v}, "[total_q, Hq, Dv]");
-  if (!lse.empty()) CheckShape(lse, kExpectedLse, {rows, batch_.q_heads}, "[total_q, Hq]");
+  CheckShape(o, "expected_o", {shape.rows, shape.heads, shape.dim}, "[total_q, Hq, Dv]");
+  if (!lse.empty()) CheckShape(lse, kExpectedLse, {shape.rows, shape.heads}, "[total_q, Hq]");
   if (!metadata_.atol) Refuse("atol", "is missing from the metadata; expected_o needs it");
   if (!metadata_.rtol) Refuse("rtol", "is missing from the metadata; expected_o needs it");
   Golden golden;
   golden.tolerance = {*metadata_.atol, *metadata_.rtol, false};
-  for (int64_t row = 0; row < rows; ++row) golden.want.rows.push_back(row);
+  for (int64_t row = 0; row < shape.rows; ++row) golden.want.rows.push_back(row);
   for (int64_t i = 0; i < o.elements(); ++i) golden.want.out.push_back(ReadElement(o.data, o.dtype, i));
   if (!lse.empty()) {
     for (int64_t i = 0; i < lse.elements(); ++i)
@@ -200,24 +321,29 @@ void CaseFile::ReadGolden() {
 void CaseFile::WriteWithGolden(const std::filesystem::path& path, ThreadPool& pool) const {
   OracleOptions options;
   options.max_flops = std::numeric_limits<double>::infinity();
-  const OracleResult want = SoftmaxOracle(batch_, call_, options, &pool);
+  const auto [want, shape, dtype] = std::visit(
+      [&](const auto& problem) {
+        using Op = OperatorOf<std::remove_cvref_t<decltype(problem.batch)>>;
+        return std::tuple(Op::Oracle(problem.batch, problem.call, options, &pool), Op::Output(problem.batch),
+                          problem.call.q.dtype);
+      },
+      problem_);
   std::vector<io::SafetensorsTensor> tensors;
   for (const io::SafetensorsTensor& t : file_.tensors()) {
     if (t.name != "expected_o" && t.name != kExpectedLse) tensors.push_back(t);
   }
-  const int64_t rows = call_.q.shape[0];
   tensors.push_back({"expected_o",
                      io::SafetensorsType::kF64,
-                     {rows, batch_.q_heads, call_.kv.head_dim_v},
+                     {shape.rows, shape.heads, shape.dim},
                      std::as_bytes(std::span(want.out))});
-  if (metadata_.return_lse) {
+  if (op() == CaseOperator::kSoftmaxPaged && metadata_.return_lse) {
     tensors.push_back({std::string(kExpectedLse),
                        io::SafetensorsType::kF64,
-                       {rows, batch_.q_heads},
+                       {shape.rows, shape.heads},
                        std::as_bytes(std::span(want.lse))});
   }
   Metadata metadata = file_.metadata();
-  const Tolerance usual = GateTolerance(call_.q.dtype);
+  const Tolerance usual = GateTolerance(dtype);
   if (!metadata_.atol) metadata["atol"] = fmt::format("{}", usual.atol);
   if (!metadata_.rtol) metadata["rtol"] = fmt::format("{}", usual.rtol);
   metadata["source"] = "fp64 oracle of pagoda";

@@ -1,16 +1,19 @@
-// One softmax attention problem in one safetensors file.
+// One attention problem in one safetensors file.
 #pragma once
 
 #include <filesystem>
 #include <optional>
-#include <string>
+#include <string_view>
+#include <variant>
 #include <vector>
 
 #include "app/subjects/case_metadata.h"
 #include "app/subjects/compare.h"
+#include "app/subjects/operator.h"
 #include "base/buffer.h"
 #include "base/io/safetensors.h"
 #include "engine/attention/oracle.h"
+#include "pagoda/hstu.h"
 #include "pagoda/softmax.h"
 
 namespace pagoda::app {
@@ -21,16 +24,30 @@ struct Golden {
   Tolerance tolerance;
 };
 
-// A validated problem: PlanSoftmax takes `batch` and RunSoftmax `call`, once out and lse are set.
+// PlanSoftmax takes `batch` and RunSoftmax `call`, once out and lse are set.
+struct SoftmaxProblem {
+  SoftmaxBatch batch;
+  SoftmaxCall call;
+};
+
+// The same of PlanHstu and RunHstu.
+struct HstuProblem {
+  HstuBatch batch;
+  HstuCall call;
+};
+
+// A validated problem.
 class CaseFile {
  public:
-  // Throws Error naming the tensor, the entry or the metadata key; nothing is guessed. kUnsupported for an
-  // operator that is not built yet, kIo when the file can't be read.
+  // Throws Error naming the tensor, the entry or the metadata key; nothing is guessed. kIo when the file
+  // can't be read.
   static CaseFile Open(const std::filesystem::path& path);
   static CaseFile Parse(io::SafetensorsFile file);
 
-  const SoftmaxBatch& batch() const { return batch_; }
-  const SoftmaxCall& call() const { return call_; }
+  CaseOperator op() const { return metadata_.op; }
+  const std::variant<SoftmaxProblem, HstuProblem>& problem() const { return problem_; }
+  // The problem of a file whose operator is softmax. Throws Error(operator), kUnsupported, for another.
+  const SoftmaxProblem& softmax() const;
   bool return_lse() const { return metadata_.return_lse; }
   KvLayout layout() const { return metadata_.layout; }
   bool combined() const { return file_.Find("kv_cache") != nullptr; }
@@ -43,19 +60,26 @@ class CaseFile {
  private:
   explicit CaseFile(io::SafetensorsFile file) : file_(std::move(file)) {}
 
+  bool Holds(std::string_view name) const { return file_.Find(name) != nullptr; }
   // The tensor as an aligned copy, or an empty view. Throws unless it has one of these dtypes.
   TensorView Read(std::string_view name, std::initializer_list<DType> dtypes);
   TensorView Require(std::string_view name, std::initializer_list<DType> dtypes);
+  // An index tensor, of i32 or i64.
+  TensorView ReadIndex(std::string_view name);
+  TensorView RequireIndex(std::string_view name);
   void CheckNames() const;
-  void ReadCache();
-  void ReadTable();
-  void ReadGolden();
+  TensorView ReadQ();
+  PagedKvView ReadCache(const TensorView& q);
+  PageTable ReadCsr();
+  PageTable ReadTable();
+  SoftmaxProblem ReadSoftmax();
+  HstuProblem ReadHstu();
+  void ReadGolden(const OutputShape& shape);
 
   io::SafetensorsFile file_;
-  SoftmaxMetadata metadata_;
+  CaseMetadata metadata_;
   std::vector<Buffer> data_;
-  SoftmaxBatch batch_;
-  SoftmaxCall call_;
+  std::variant<SoftmaxProblem, HstuProblem> problem_;
   std::optional<Golden> golden_;
 };
 

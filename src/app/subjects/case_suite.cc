@@ -8,11 +8,12 @@
 namespace pagoda::app {
 
 judge::Suite SuiteOf(const CaseFile& c, std::string name) {
-  const NormalBatch batch = Normalise(c.batch());
+  const SoftmaxProblem& problem = c.softmax();
+  const NormalBatch batch = Normalise(problem.batch);
   if (batch.total_q == 0) {
     throw Error(ErrorCode::kInvalidArgument, "q_indptr", "holds no query row, so there is nothing to time");
   }
-  const PageTable& table = c.batch().table;
+  const PageTable& table = problem.batch.table;
   judge::CaseSpec spec;
   for (int64_t b = 0; b < batch.batch; ++b) {
     spec.contexts.push_back(batch.kv_len[b]);
@@ -28,13 +29,13 @@ judge::Suite SuiteOf(const CaseFile& c, std::string name) {
   spec.combined = c.combined();
   spec.padded = !table.is_csr();
   spec.index64 = (table.is_csr() ? table.indices : table.block_table).dtype == DType::kI64;
-  const SoftmaxParams& params = c.batch().params;
+  const SoftmaxParams& params = problem.batch.params;
   spec.causal = params.causal;
   spec.window_left = params.window_left;
   spec.window_right = params.window_right;
   spec.softcap = params.softcap;
-  spec.alibi = !c.call().alibi_slopes.empty();
-  spec.sinks = !c.call().sinks.empty();
+  spec.alibi = !problem.call.alibi_slopes.empty();
+  spec.sinks = !problem.call.sinks.empty();
   spec.name = CaseName(spec);
   return {.name = std::move(name),
           .about = "the problem of one case file",

@@ -12,11 +12,6 @@
 namespace pagoda::app {
 namespace {
 
-int64_t RowsOf(const SoftmaxBatch& batch) {
-  const TensorView& t = batch.q_indptr;
-  return static_cast<int64_t>(ReadElement(t.data, t.dtype, (t.shape[0] - 1) * t.strides[0]));
-}
-
 // All bits set is NaN in every float type.
 void FillWithNaN(Buffer& buffer) {
   if (buffer.size() > 0) std::memset(buffer.data(), 0xff, buffer.size());
@@ -32,55 +27,39 @@ double At(const TensorView& t, int64_t flat) { return ReadElement(t.data, t.dtyp
 
 }  // namespace
 
-GuardedRun::GuardedRun(Kernels& kernels, const SoftmaxVariant& variant, const SoftmaxBatch& batch,
-                       int threads, DType out_dtype, bool with_lse)
-    : library_(kernels.library()),
-      pool_(kernels.Pool(threads)),
-      plan_(library_.plan_softmax(variant, batch, threads)) {
-  const int64_t rows = RowsOf(batch);
-  const int64_t cells = rows * batch.q_heads;
-  out_data_ = Buffer(cells * batch.kv.head_dim_v * SizeOf(out_dtype), Guards::kBoth);
+GuardedOutput::GuardedOutput(const OutputShape& shape, DType out_dtype, bool with_lse,
+                             size_t workspace_bytes) {
+  const int64_t cells = shape.rows * shape.heads;
+  out_data_ = Buffer(cells * shape.dim * SizeOf(out_dtype), Guards::kBoth);
   lse_data_ = Buffer(with_lse ? cells * SizeOf(DType::kF32) : 0, Guards::kBoth);
-  workspace_ = Buffer(plan_.workspace_bytes(), Guards::kBoth);
-  out_ = TensorView::Dense(out_data_.data(), out_dtype, {rows, batch.q_heads, batch.kv.head_dim_v});
-  if (with_lse) lse_ = TensorView::Dense(lse_data_.data(), DType::kF32, {rows, batch.q_heads});
+  workspace_ = Buffer(workspace_bytes, Guards::kBoth);
+  out_ = TensorView::Dense(out_data_.data(), out_dtype, {shape.rows, shape.heads, shape.dim});
+  if (with_lse) lse_ = TensorView::Dense(lse_data_.data(), DType::kF32, {shape.rows, shape.heads});
 }
 
-void GuardedRun::Poison() {
+void GuardedOutput::Poison() {
   FillWithNaN(out_data_);
   FillWithNaN(lse_data_);
   FillWithNaN(workspace_);
 }
 
-void GuardedRun::Run(SoftmaxCall call) { Run(plan_, call); }
-
-void GuardedRun::PlanAndRun(const SoftmaxVariant& variant, const SoftmaxBatch& batch, SoftmaxCall call) {
-  Run(library_.plan_softmax(variant, batch, pool_.threads()), call);
-}
-
-void GuardedRun::Run(const SoftmaxPlan& plan, SoftmaxCall& call) {
-  call.out = out_;
-  call.lse = lse_;
-  library_.run_softmax(plan, call, {workspace_.data(), workspace_.size()}, pool_);
-}
-
-std::vector<const TensorView*> GuardedRun::Outputs() const {
+std::vector<const TensorView*> GuardedOutput::Outputs() const {
   if (lse_.empty()) return {&out_};
   return {&out_, &lse_};
 }
 
-std::vector<std::byte> GuardedRun::OutputBytes() const {
+std::vector<std::byte> GuardedOutput::OutputBytes() const {
   std::vector<std::byte> bytes(out_data_.data(), out_data_.data() + out_data_.size());
   bytes.insert(bytes.end(), lse_data_.data(), lse_data_.data() + lse_data_.size());
   return bytes;
 }
 
-bool GuardedRun::HasOutputOf(const std::vector<std::byte>& bytes) const {
+bool GuardedOutput::HasOutputOf(const std::vector<std::byte>& bytes) const {
   return bytes.size() == out_data_.size() + lse_data_.size() &&
          std::equal(out_data_.data(), out_data_.data() + out_data_.size(), bytes.data());
 }
 
-std::optional<std::string> GuardedRun::Damage() const {
+std::optional<std::string> GuardedOutput::Damage() const {
   const std::pair<const char*, const Buffer*> buffers[] = {
       {"output", &out_data_}, {"lse", &lse_data_}, {"workspace", &workspace_}};
   for (const auto& [name, buffer] : buffers) {
@@ -91,7 +70,7 @@ std::optional<std::string> GuardedRun::Damage() const {
   return std::nullopt;
 }
 
-std::optional<std::string> GuardedRun::FirstNaN() const {
+std::optional<std::string> GuardedOutput::FirstNaN() const {
   for (const TensorView* t : Outputs()) {
     for (int64_t i = 0; i < t->elements(); ++i) {
       if (std::isnan(At(*t, i))) return NameOfElement(*t, i);
@@ -100,7 +79,7 @@ std::optional<std::string> GuardedRun::FirstNaN() const {
   return std::nullopt;
 }
 
-std::optional<std::string> GuardedRun::FirstUnwritten() const {
+std::optional<std::string> GuardedOutput::FirstUnwritten() const {
   for (const TensorView* t : Outputs()) {
     const auto size = static_cast<size_t>(SizeOf(t->dtype));
     const auto* bytes = static_cast<const std::byte*>(t->data);
@@ -113,7 +92,7 @@ std::optional<std::string> GuardedRun::FirstUnwritten() const {
   return std::nullopt;
 }
 
-std::string GuardedRun::FirstDifference(const std::vector<std::byte>& bytes) const {
+std::string GuardedOutput::FirstDifference(const std::vector<std::byte>& bytes) const {
   size_t start = 0;
   for (const TensorView* t : Outputs()) {
     const auto size = static_cast<size_t>(SizeOf(t->dtype));
@@ -129,8 +108,8 @@ std::string GuardedRun::FirstDifference(const std::vector<std::byte>& bytes) con
   return "not the same bits";
 }
 
-std::optional<std::string> GuardedRun::FirstDifference(const GuardedRun& whole,
-                                                       std::span<const int64_t> rows) const {
+std::optional<std::string> GuardedOutput::FirstDifference(const GuardedOutput& whole,
+                                                          std::span<const int64_t> rows) const {
   const std::pair<const TensorView*, const TensorView*> pairs[] = {{&out_, &whole.out_},
                                                                    {&lse_, &whole.lse_}};
   for (const auto& [mine, theirs] : pairs) {

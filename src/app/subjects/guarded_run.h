@@ -6,26 +6,24 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/subjects/kernel_library.h"
+#include "app/subjects/operator.h"
 #include "base/buffer.h"
-#include "pagoda/softmax.h"
+#include "pagoda/tensor.h"
+#include "pagoda/thread_pool.h"
 
 namespace pagoda::app {
 
-class GuardedRun {
+// The output of a call and what can be said of it.
+class GuardedOutput {
  public:
-  // Without `with_lse` calls ask for none; lse() is then empty.
-  GuardedRun(Kernels& kernels, const SoftmaxVariant& variant, const SoftmaxBatch& batch, int threads,
-             DType out_dtype, bool with_lse = true);
+  virtual ~GuardedOutput() = default;
 
   // NaN into output, LSE and workspace.
   void Poison();
-  // One call with the output and LSE of this run.
-  void Run(SoftmaxCall call);
-  // The same with a plan of its own, as a caller without one would do it.
-  void PlanAndRun(const SoftmaxVariant& variant, const SoftmaxBatch& batch, SoftmaxCall call);
 
   const TensorView& out() const { return out_; }
   const TensorView& lse() const { return lse_; }
@@ -44,18 +42,59 @@ class GuardedRun {
   // Where OutputBytes differs first from `bytes` of a run of the same shape.
   std::string FirstDifference(const std::vector<std::byte>& bytes) const;
   // Where row i differs first from row rows[i] of `whole`, or nothing.
-  std::optional<std::string> FirstDifference(const GuardedRun& whole, std::span<const int64_t> rows) const;
+  std::optional<std::string> FirstDifference(const GuardedOutput& whole, std::span<const int64_t> rows) const;
+
+ protected:
+  GuardedOutput(const OutputShape& shape, DType out_dtype, bool with_lse, size_t workspace_bytes);
+  GuardedOutput(GuardedOutput&&) = default;
+
+  std::span<std::byte> workspace() { return {workspace_.data(), workspace_.size()}; }
 
  private:
-  void Run(const SoftmaxPlan& plan, SoftmaxCall& call);
   // Output and, where calls ask for it, LSE.
   std::vector<const TensorView*> Outputs() const;
 
-  const KernelLibrary& library_;
-  ThreadPool& pool_;
-  SoftmaxPlan plan_;
   Buffer out_data_, lse_data_, workspace_;
   TensorView out_, lse_;
 };
+
+template <typename Batch>
+class GuardedRunOf : public GuardedOutput {
+ public:
+  using Op = OperatorOf<Batch>;
+
+  // Without `with_lse` calls ask for none; lse() is then empty.
+  GuardedRunOf(Kernels& kernels, const typename Op::Variant& variant, const Batch& batch, int threads,
+               DType out_dtype, bool with_lse = true)
+      : GuardedRunOf(kernels, Op::MakePlan(kernels.library(), variant, batch, threads), batch, threads,
+                     out_dtype, with_lse) {}
+
+  // One call with the output and LSE of this run.
+  void Run(typename Op::Call call) { Run(plan_, call); }
+  // The same with a plan of its own, as a caller without one would do it.
+  void PlanAndRun(const typename Op::Variant& variant, const Batch& batch, typename Op::Call call) {
+    Run(Op::MakePlan(library_, variant, batch, pool_.threads()), call);
+  }
+
+ private:
+  GuardedRunOf(Kernels& kernels, typename Op::Plan plan, const Batch& batch, int threads, DType out_dtype,
+               bool with_lse)
+      : GuardedOutput(Op::Output(batch), out_dtype, with_lse && Op::kHasLse, plan.workspace_bytes()),
+        library_(kernels.library()),
+        pool_(kernels.Pool(threads)),
+        plan_(std::move(plan)) {}
+
+  void Run(const typename Op::Plan& plan, typename Op::Call& call) {
+    call.out = out();
+    Op::SetLse(call, lse());
+    Op::Run(library_, plan, call, workspace(), pool_);
+  }
+
+  const KernelLibrary& library_;
+  ThreadPool& pool_;
+  typename Op::Plan plan_;
+};
+
+using GuardedRun = GuardedRunOf<SoftmaxBatch>;
 
 }  // namespace pagoda::app

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <vector>
@@ -23,6 +24,12 @@ std::vector<std::filesystem::path> FoldersToLookIn() {
     return {folder};
   const std::filesystem::path program = std::filesystem::path(sys::OwnProgram()).parent_path();
   return {program, program.parent_path() / "lib"};
+}
+
+[[noreturn]] void RefuseName(std::string_view name, const std::vector<std::string>& known) {
+  throw Error(
+      ErrorCode::kInvalidArgument, "variant",
+      fmt::format("\"{}\" does not exist{}; see `pagoda list variants`", name, DidYouMean(name, known)));
 }
 
 }  // namespace
@@ -77,15 +84,20 @@ ThreadPool& Kernels::Pool(int threads) {
   return *pool;
 }
 
+void Kernels::CheckName(std::string_view name) const {
+  std::vector<std::string> names;
+  for (const SoftmaxVariant* variant : library_.softmax) names.emplace_back(variant->name);
+  for (const HstuVariant* variant : library_.hstu) names.emplace_back(variant->name);
+  if (std::find(names.begin(), names.end(), name) == names.end()) RefuseName(name, names);
+}
+
 const SoftmaxVariant& FindVariant(std::span<const SoftmaxVariant* const> variants, std::string_view name) {
   std::vector<std::string> names;
   for (const SoftmaxVariant* variant : variants) {
     if (variant->name == name) return *variant;
     names.emplace_back(variant->name);
   }
-  throw Error(
-      ErrorCode::kInvalidArgument, "variant",
-      fmt::format("\"{}\" does not exist{}; see `pagoda list variants`", name, DidYouMean(name, names)));
+  RefuseName(name, names);
 }
 
 }  // namespace pagoda::app

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "engine/attention/variant.h"
+#include "engine/attention/kernel_library.h"
 
 namespace pagoda::app {
 
@@ -27,6 +27,8 @@ class Kernels {
   const KernelLibrary& library() const { return library_; }
   // Throws Error(variant) with "did you mean".
   const SoftmaxVariant& Variant(std::string_view name) const;
+  // Throws the same unless a variant of some operator has that name.
+  void CheckName(std::string_view name) const;
   // The pool with so many threads, made when first asked for.
   ThreadPool& Pool(int threads);
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "engine/attention/variant.h"
+#include "engine/attention/kernel_library.h"
 #include "pagoda/plugin.h"
 
 namespace pagoda::app {

@@ -6,31 +6,13 @@
 #include <limits>
 
 #include "base/checked_math.h"
+#include "engine/attention/checks.h"
 #include "engine/attention/variant.h"
 #include "pagoda/softmax.h"
 #include "pagoda/status.h"
 
 namespace pagoda {
 namespace {
-
-[[noreturn]] void Refuse(std::string_view field, const std::string& complaint) {
-  throw Error(ErrorCode::kInvalidArgument, field, complaint);
-}
-
-// A tensor that is given and has elements has them somewhere.
-void CheckData(const TensorView& t, std::string_view field) {
-  if (t.data == nullptr && !t.empty() && t.elements() > 0) Refuse(field, "has no data");
-}
-
-void CheckRows(const TensorView& t, std::string_view field, const NormalBatch& batch, int64_t dim) {
-  if (t.empty()) Refuse(field, "is missing");
-  if (t.rank != 3 || t.shape[0] != batch.total_q || t.shape[1] != batch.q_heads || t.shape[2] != dim) {
-    Refuse(fmt::format("{}.shape", field),
-           fmt::format("must be [{}, {}, {}] as planned", batch.total_q, batch.q_heads, dim));
-  }
-  if (dim > 1 && t.strides[2] != 1) Refuse(field, "must be dense in its last dimension");
-  CheckData(t, field);
-}
 
 void CheckPerHead(const TensorView& t, std::string_view field, const NormalBatch& batch) {
   if (t.empty()) return;
@@ -40,39 +22,15 @@ void CheckPerHead(const TensorView& t, std::string_view field, const NormalBatch
   CheckData(t, field);
 }
 
-void CheckGeometry(const PagedKvView& call, const PagedKvView& plan) {
-  const auto same = [](int64_t got, int64_t want, std::string_view field) {
-    if (got != want) Refuse(field, fmt::format("= {}, but the plan was made for {}", got, want));
-  };
-  if (call.dtype != plan.dtype) {
-    Refuse("kv.dtype",
-           fmt::format("= {}, but the plan was made for {}", NameOf(call.dtype), NameOf(plan.dtype)));
-  }
-  same(call.num_pages, plan.num_pages, "kv.num_pages");
-  same(call.page_size, plan.page_size, "kv.page_size");
-  same(call.kv_heads, plan.kv_heads, "kv.kv_heads");
-  same(call.head_dim, plan.head_dim, "kv.head_dim");
-  same(call.head_dim_v, plan.head_dim_v, "kv.head_dim_v");
-  same(call.k_page_stride, plan.k_page_stride, "kv.k_page_stride");
-  same(call.k_slot_stride, plan.k_slot_stride, "kv.k_slot_stride");
-  same(call.k_head_stride, plan.k_head_stride, "kv.k_head_stride");
-  same(call.v_page_stride, plan.v_page_stride, "kv.v_page_stride");
-  same(call.v_slot_stride, plan.v_slot_stride, "kv.v_slot_stride");
-  same(call.v_head_stride, plan.v_head_stride, "kv.v_head_stride");
-}
-
 void CheckCall(const SoftmaxPlanImpl& plan, const SoftmaxCall& call, std::span<std::byte> workspace,
                const ThreadPool& pool) {
   const NormalBatch& batch = plan.batch;
-  CheckGeometry(call.kv, batch.kv);
-  if (!batch.page_ids.empty() && call.kv.k == nullptr) Refuse("kv.k", "has no data");
-  if (!batch.page_ids.empty() && call.kv.v == nullptr) Refuse("kv.v", "has no data");
-  CheckRows(call.q, "q", batch, batch.head_dim);
+  CheckCache(call.kv, batch.kv, !batch.page_ids.empty());
+  CheckRows(call.q, "q", batch.total_q, batch.q_heads, batch.head_dim);
   if (call.q.dtype != batch.kv.dtype) {
     Refuse("q", fmt::format("is {}, but the cache is {}", NameOf(call.q.dtype), NameOf(batch.kv.dtype)));
   }
-  CheckRows(call.out, "out", batch, batch.head_dim_v);
-  if (!IsFloat(call.out.dtype)) Refuse("out", "must be f32, f16 or bf16");
+  CheckOutput(call.out, batch.total_q, batch.q_heads, batch.head_dim_v);
   if (!call.lse.empty() && (call.lse.dtype != DType::kF32 || call.lse.rank != 2 ||
                             call.lse.shape[0] != batch.total_q || call.lse.shape[1] != batch.q_heads)) {
     Refuse("lse", fmt::format("must be [{}, {}] of f32", batch.total_q, batch.q_heads));
@@ -80,14 +38,7 @@ void CheckCall(const SoftmaxPlanImpl& plan, const SoftmaxCall& call, std::span<s
   CheckData(call.lse, "lse");
   CheckPerHead(call.alibi_slopes, "alibi_slopes", batch);
   CheckPerHead(call.sinks, "sinks", batch);
-  if (workspace.size() < plan.workspace_bytes) {
-    Refuse("workspace",
-           fmt::format("has {} bytes, the plan needs {}", workspace.size(), plan.workspace_bytes));
-  }
-  if (reinterpret_cast<uintptr_t>(workspace.data()) % 64 != 0) Refuse("workspace", "must be 64-byte aligned");
-  if (pool.threads() != plan.threads) {
-    Refuse("pool", fmt::format("has {} threads, but the plan was made for {}", pool.threads(), plan.threads));
-  }
+  CheckResources(workspace, plan.workspace_bytes, pool, plan.threads);
 }
 
 }  // namespace
@@ -102,8 +53,7 @@ SoftmaxPlan::~SoftmaxPlan() = default;
 size_t SoftmaxPlan::workspace_bytes() const { return impl_->workspace_bytes; }
 
 SoftmaxPlan PlanSoftmax(const SoftmaxVariant& variant, const SoftmaxBatch& batch, int threads) {
-  if (threads < 1 || threads > ThreadPool::kMaxThreads)
-    Refuse("threads", fmt::format("= {} is outside 1..{}", threads, ThreadPool::kMaxThreads));
+  CheckThreads(threads);
   NormalBatch normal = Normalise(batch);
   if (const Support support = variant.supports(normal); !support.ok) {
     throw Error(ErrorCode::kUnsupported, support.field,

@@ -96,30 +96,4 @@ class SoftmaxVariant {
 // (sequence 3)").
 NormalBatch Normalise(const SoftmaxBatch& batch);
 
-// Raised whenever the meaning of what crosses the border of the library changes.
-inline constexpr int kKernelAbi = 2;
-// Of the types that cross it: a build from other sources whose types differ must not be called.
-inline constexpr uint64_t kKernelLayout = [] {
-  uint64_t layout = 0;
-  for (const size_t size :
-       {sizeof(SoftmaxBatch), sizeof(SoftmaxCall), sizeof(SoftmaxPlan), sizeof(SoftmaxVariant),
-        sizeof(SoftmaxPlanImpl), sizeof(NormalBatch), sizeof(ThreadPool), sizeof(ThreadPool::Counters)}) {
-    layout = layout * 1009 + size;
-  }
-  return layout;
-}();
-
-// What the kernel library's shared object exports, so that a bench can load the same variants from two links
-// of the same objects: everything is reached through these pointers.
-struct KernelLibrary {
-  int abi = kKernelAbi;
-  uint64_t layout = kKernelLayout;
-  std::span<const SoftmaxVariant* const> softmax;
-  SoftmaxPlan (*plan_softmax)(const SoftmaxVariant&, const SoftmaxBatch&, int threads) = nullptr;
-  void (*run_softmax)(const SoftmaxPlan&, const SoftmaxCall&, std::span<std::byte>, ThreadPool&) = nullptr;
-  std::unique_ptr<ThreadPool> (*make_pool)(int threads) = nullptr;
-};
-
 }  // namespace pagoda
-
-extern "C" const pagoda::KernelLibrary* pagoda_kernel_library();

@@ -83,9 +83,9 @@ struct Mistake {
 
 TEST(CaseFile, AGoodFileIsRead) {
   const CaseFile c = Good().Read();
-  EXPECT_EQ(c.batch().q_heads, 4);
-  EXPECT_EQ(c.call().kv.head_dim_v, 6);
-  EXPECT_EQ(c.call().q.shape[0], 3);
+  EXPECT_EQ(c.softmax().batch.q_heads, 4);
+  EXPECT_EQ(c.softmax().call.kv.head_dim_v, 6);
+  EXPECT_EQ(c.softmax().call.q.shape[0], 3);
   EXPECT_FALSE(c.golden());
 }
 
@@ -183,7 +183,7 @@ TEST(CaseFile, AFileWithoutSequencesAndPagesIsLegal) {
   d.Zeros("kv_indptr", SafetensorsType::kI32, {1});
   d.Zeros("kv_indices", SafetensorsType::kI32, {0});
   d.Zeros("kv_last_page_len", SafetensorsType::kI32, {0});
-  EXPECT_EQ(d.Read().call().q.shape[0], 0);
+  EXPECT_EQ(d.Read().softmax().call.q.shape[0], 0);
 }
 
 TEST(CaseFile, CheckingWithoutAnExpectationIsAnError) {

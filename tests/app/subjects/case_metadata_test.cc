@@ -14,37 +14,37 @@ Metadata With(const std::string& key, const std::string& value) {
 }
 
 TEST(CaseMetadata, DefaultsAreTheDocumentedOnes) {
-  const SoftmaxMetadata m = ReadSoftmaxMetadata({{"operator", "softmax_paged_attention"}});
+  const CaseMetadata m = ReadCaseMetadata({{"operator", "softmax_paged_attention"}});
   EXPECT_EQ(m.layout, KvLayout::kNHD);
-  EXPECT_FALSE(m.params.scale);
-  EXPECT_TRUE(m.params.causal);
-  EXPECT_EQ(m.params.window_left, -1);
-  EXPECT_EQ(m.params.window_right, -1);
-  EXPECT_EQ(m.params.softcap, 0);
+  EXPECT_FALSE(m.softmax.scale);
+  EXPECT_TRUE(m.softmax.causal);
+  EXPECT_EQ(m.softmax.window_left, -1);
+  EXPECT_EQ(m.softmax.window_right, -1);
+  EXPECT_EQ(m.softmax.softcap, 0);
   EXPECT_TRUE(m.return_lse);
   EXPECT_FALSE(m.atol || m.rtol);
 }
 
 TEST(CaseMetadata, ReadsEveryKey) {
-  const SoftmaxMetadata m = ReadSoftmaxMetadata({{"operator", "softmax_paged_attention"},
-                                                 {"kv_layout", "HND"},
-                                                 {"scale", "-2.5e-1"},
-                                                 {"causal", "false"},
-                                                 {"window_left", "0"},
-                                                 {"window_right", "9223372036854775807"},
-                                                 {"softcap", "30"},
-                                                 {"return_lse", "false"},
-                                                 {"atol", "1e-5"},
-                                                 {"rtol", "0"},
-                                                 {"note", "anything"},
-                                                 {"source", "torch"},
-                                                 {"format", "pt"}});
+  const CaseMetadata m = ReadCaseMetadata({{"operator", "softmax_paged_attention"},
+                                           {"kv_layout", "HND"},
+                                           {"scale", "-2.5e-1"},
+                                           {"causal", "false"},
+                                           {"window_left", "0"},
+                                           {"window_right", "9223372036854775807"},
+                                           {"softcap", "30"},
+                                           {"return_lse", "false"},
+                                           {"atol", "1e-5"},
+                                           {"rtol", "0"},
+                                           {"note", "anything"},
+                                           {"source", "torch"},
+                                           {"format", "pt"}});
   EXPECT_EQ(m.layout, KvLayout::kHND);
-  EXPECT_EQ(m.params.scale, -0.25F);
-  EXPECT_FALSE(m.params.causal);
-  EXPECT_EQ(m.params.window_left, 0);
-  EXPECT_EQ(m.params.window_right, INT64_MAX);
-  EXPECT_EQ(m.params.softcap, 30);
+  EXPECT_EQ(m.softmax.scale, -0.25F);
+  EXPECT_FALSE(m.softmax.causal);
+  EXPECT_EQ(m.softmax.window_left, 0);
+  EXPECT_EQ(m.softmax.window_right, INT64_MAX);
+  EXPECT_EQ(m.softmax.softcap, 30);
   EXPECT_FALSE(m.return_lse);
   EXPECT_EQ(m.atol, 1e-5);
   EXPECT_EQ(m.rtol, 0);
@@ -77,24 +77,87 @@ TEST(CaseMetadata, RefusesWrongValuesByName) {
       {"kv_layout", "nhd", "kv_layout = \"nhd\" must be NHD or HND"},
       {"atol", "-1e-3", "atol = -1e-3 must not be negative"},
       {"rtol", "inf", "rtol = \"inf\" is not finite"},
-      {"alpha", "1", "alpha = \"1\" is a metadata key of HSTU, not of softmax_paged_attention; remove it"},
+      {"alpha", "1",
+       "alpha = \"1\" is a metadata key of hstu_paged_attention, not of softmax_paged_attention; remove it"},
       {"windw_left", "3",
        "windw_left = \"3\" is not a metadata key of softmax_paged_attention; did you mean \"window_left\"?"},
   };
-  for (const Wrong& w : wrongs)
-    ExpectError([&] { ReadSoftmaxMetadata(With(w.key, w.value)); }, w.key, w.text);
+  for (const Wrong& w : wrongs) ExpectError([&] { ReadCaseMetadata(With(w.key, w.value)); }, w.key, w.text);
 }
 
-TEST(CaseMetadata, OperatorsAreKnownUnknownOrNotBuiltYet) {
+Metadata Hstu(const std::string& key, const std::string& value) {
+  Metadata metadata = {{"operator", "hstu_attention"}, {"max_seq_len", "64"}};
+  metadata[key] = value;
+  return metadata;
+}
+
+TEST(CaseMetadata, DefaultsOfHstuAreTheDocumentedOnes) {
+  const CaseMetadata m = ReadCaseMetadata({{"operator", "hstu_paged_attention"}, {"max_seq_len", "20"}});
+  EXPECT_EQ(m.op, CaseOperator::kHstuPaged);
+  EXPECT_EQ(m.hstu.mask, HstuMask::kCausal);
+  EXPECT_EQ(m.hstu.alpha, 1);
+  EXPECT_EQ(m.hstu.silu_scale, 0);
+  EXPECT_EQ(m.hstu.max_seq_len, 20);
+  EXPECT_EQ(m.hstu.target_group_size, 1);
+  EXPECT_EQ(m.hstu.window_left, -1);
+  EXPECT_EQ(m.hstu.window_right, -1);
+  EXPECT_EQ(m.hstu.max_attn_len, 0);
+  EXPECT_EQ(m.hstu.min_full_attn_seq_len, 0);
+}
+
+TEST(CaseMetadata, ReadsEveryKeyOfHstu) {
+  const CaseMetadata m = ReadCaseMetadata({{"operator", "hstu_attention"},
+                                           {"mask", "interval"},
+                                           {"alpha", "-0.5"},
+                                           {"silu_scale", "0.25"},
+                                           {"target_group_size", "3"},
+                                           {"window_left", "7"},
+                                           {"window_right", "0"},
+                                           {"max_attn_len", "5"},
+                                           {"min_full_attn_seq_len", "6"}});
+  EXPECT_EQ(m.op, CaseOperator::kHstu);
+  EXPECT_EQ(m.hstu.mask, HstuMask::kInterval);
+  EXPECT_EQ(m.hstu.alpha, -0.5F);
+  EXPECT_EQ(m.hstu.silu_scale, 0.25F);
+  EXPECT_EQ(m.hstu.target_group_size, 3);
+  EXPECT_EQ(m.hstu.window_left, 7);
+  EXPECT_EQ(m.hstu.window_right, 0);
+  EXPECT_EQ(m.hstu.max_attn_len, 5);
+  EXPECT_EQ(m.hstu.min_full_attn_seq_len, 6);
+}
+
+TEST(CaseMetadata, RefusesWrongValuesOfHstuByName) {
+  const Wrong wrongs[] = {
+      {"mask", "full", "mask = \"full\" must be none, causal, dense or interval"},
+      {"alpha", "inf", "alpha = \"inf\" is not finite"},
+      {"max_seq_len", "0", "max_seq_len = 0 must be at least 1"},
+      {"max_seq_len", "2.5", "max_seq_len = \"2.5\" has \".5\" behind a whole number"},
+      {"target_group_size", "0", "target_group_size = 0 must be at least 1"},
+      {"max_attn_len", "-1", "max_attn_len = -1 must be at least 0"},
+      {"min_full_attn_seq_len", "-1", "min_full_attn_seq_len = -1 must be at least 0"},
+      {"window_left", "-2", "window_left = -2 must be at least -1 (-1: unbounded)"},
+      {"softcap", "1",
+       "softcap = \"1\" is a metadata key of softmax_paged_attention, not of hstu_attention; remove it"},
+      {"kv_layout", "NHD",
+       "kv_layout = \"NHD\" is a metadata key of softmax_paged_attention, not of hstu_attention; remove it"},
+      {"silu_scal", "1",
+       "silu_scal = \"1\" is not a metadata key of hstu_attention; did you mean \"silu_scale\"?"},
+  };
+  for (const Wrong& w : wrongs) {
+    ExpectError([&] { ReadCaseMetadata(Hstu(w.key, w.value)); }, w.key, w.text);
+  }
   ExpectError(
-      [] { ReadSoftmaxMetadata({}); }, "operator",
+      [] { ReadCaseMetadata({{"operator", "hstu_attention"}}); }, "max_seq_len",
+      "max_seq_len is missing from the metadata: give it or silu_scale, which is 1 / max_seq_len otherwise");
+}
+
+TEST(CaseMetadata, OperatorsAreKnownOrRefused) {
+  ExpectError(
+      [] { ReadCaseMetadata({}); }, "operator",
       "operator is missing from the metadata; it must be softmax_paged_attention, hstu_paged_attention, "
       "hstu_attention");
-  ExpectError([] { ReadSoftmaxMetadata({{"operator", "hstu_attention"}}); }, "operator",
-              "operator = hstu_attention is not built yet; this version computes softmax_paged_attention",
-              ErrorCode::kUnsupported);
   ExpectError(
-      [] { ReadSoftmaxMetadata({{"operator", "softmax_paged_atention"}}); }, "operator",
+      [] { ReadCaseMetadata({{"operator", "softmax_paged_atention"}}); }, "operator",
       "operator = \"softmax_paged_atention\" is none of softmax_paged_attention, hstu_paged_attention, "
       "hstu_attention; did you mean \"softmax_paged_attention\"?");
 }

@@ -31,7 +31,7 @@ TEST(SuiteOf, IsTheShapeOfTheFilesProblem) {
     const judge::CaseSpec& spec = suite.cases[0];
     EXPECT_EQ(judge::CaseName(spec), spec.name);
 
-    const NormalBatch want = Normalise(file.batch());
+    const NormalBatch want = Normalise(file.softmax().batch);
     const ShapeOnly shape(spec);
     const NormalBatch got = Normalise(shape.batch);
     EXPECT_EQ(got.kv_len, want.kv_len);
@@ -49,9 +49,9 @@ TEST(SuiteOf, IsTheShapeOfTheFilesProblem) {
     EXPECT_EQ(got.window_left, want.window_left);
     EXPECT_EQ(got.window_right, want.window_right);
     EXPECT_EQ(got.softcap, want.softcap);
-    EXPECT_EQ(shape.batch.table.is_csr(), file.batch().table.is_csr());
-    EXPECT_EQ(spec.alibi, !file.call().alibi_slopes.empty());
-    EXPECT_EQ(spec.sinks, !file.call().sinks.empty());
+    EXPECT_EQ(shape.batch.table.is_csr(), file.softmax().batch.table.is_csr());
+    EXPECT_EQ(spec.alibi, !file.softmax().call.alibi_slopes.empty());
+    EXPECT_EQ(spec.sinks, !file.softmax().call.sinks.empty());
   }
 }
 

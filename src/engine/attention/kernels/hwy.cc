@@ -478,6 +478,21 @@ void AddScaledRow(const float* from, int64_t n, float weight, float* row) {
   }
 }
 
+// By e^-|x|, which never overflows: x / (1 + e) for x >= 0 and x * e / (1 + e) below. NaN stays NaN.
+HWY_INLINE VF SiluOf(VF x) {
+  const DF d;
+  const VF e = Exp(hn::Neg(hn::Abs(x)));
+  const VF top = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Mul(x, e), x);
+  const VF y = hn::Div(top, hn::Add(hn::Set(d, 1.0F), e));
+  return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -87.0F)), y);
+}
+
+void Silu(float* x, int64_t n, float scale) {
+  const DF d;
+  const VF s = hn::Set(d, scale);
+  for (int64_t i = 0; i < n; i += kN) hn::Store(hn::Mul(s, SiluOf(hn::Load(d, x + i))), d, x + i);
+}
+
 struct CopyStep {
   const KeyRun& from;
   char* to;
@@ -764,6 +779,7 @@ constexpr AttentionKernels kTable = {
     .softmax_row = SoftmaxRow,
     .scale_row = ScaleRow,
     .add_scaled_row = AddScaledRow,
+    .silu = Silu,
     .store_row = StoreRow,
     .copy_rows = CopyRows,
     .widen_rows = WidenRows,

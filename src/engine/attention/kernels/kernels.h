@@ -15,6 +15,9 @@
 
 namespace pagoda {
 
+// Blocks of up to this many rows per kv head take the few-row loops. Above it a tile is worth widening.
+inline constexpr int64_t kFewRows = 8;
+
 // Rows of memory to ask for while something else is computed; count 0 asks for nothing.
 struct Prefetch {
   const void* base = nullptr;
@@ -77,6 +80,8 @@ struct AttentionKernels {
   void (*scale_row)(float* row, int64_t n, float factor);
   // row[0, n) += weight * from[0, n)
   void (*add_scaled_row)(const float* from, int64_t n, float weight, float* row);
+  // x[0, n) = scale * SiLU(x), SiLU(x) = x / (1 + e^-x), which is 0 below -87; n is a multiple of `lanes`.
+  void (*silu)(float* x, int64_t n, float scale);
   // out[dim] = factor * row, in natural order and of out_dtype; `dtype` is the order's.
   void (*store_row)(const float* row, DType dtype, int64_t dim, float factor, DType out_dtype, void* out);
 

@@ -103,6 +103,10 @@ void AddScaledRow(const float* from, int64_t n, float weight, float* row) {
   for (int64_t i = 0; i < n; ++i) row[i] += weight * from[i];
 }
 
+void Silu(float* x, int64_t n, float scale) {
+  for (int64_t i = 0; i < n; ++i) x[i] = x[i] < -87.0F ? 0.0F : scale * (x[i] / (1.0F + std::exp(-x[i])));
+}
+
 void CopyRows(DType dtype, const KeyRun& from, void* to, int64_t slot_stride, int64_t head_stride) {
   const int64_t size = SizeOf(dtype);
   for (int64_t j = 0; j < from.keys; ++j) {
@@ -185,6 +189,7 @@ const AttentionKernels kAttentionKernelsScalar = {
     .softmax_row = SoftmaxRow,
     .scale_row = ScaleRow,
     .add_scaled_row = AddScaledRow,
+    .silu = Silu,
     .store_row = StoreRow,
     .copy_rows = CopyRows,
     .widen_rows = WidenRows,

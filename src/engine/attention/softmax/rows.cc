@@ -11,30 +11,10 @@ namespace {
 constexpr int64_t kScoreRows = 64;
 constexpr float kMinusInf = -std::numeric_limits<float>::infinity();
 
-int64_t RoundUp(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
-
-std::byte* At(void* base, int64_t elements, DType dtype) {
-  return static_cast<std::byte*>(base) + elements * SizeOf(dtype);
-}
-
-// The longest run from the first of `keys` on that lies in one page.
 KeyRun PageRun(const RowContext& context, int64_t sequence, KeyRange keys, int64_t head, int64_t heads,
                bool value) {
   const NormalBatch& batch = context.batch;
-  const PagedKvView& kv = context.kv;
-  const int64_t page = batch.page_ids[batch.page_begin[sequence] + keys.begin / kv.page_size];
-  const int64_t slot = keys.begin % kv.page_size;
-  KeyRun run;
-  run.keys = std::min(kv.page_size - slot, keys.end - keys.begin);
-  run.heads = heads;
-  run.slot_stride = value ? kv.v_slot_stride : kv.k_slot_stride;
-  run.head_stride = value ? kv.v_head_stride : kv.k_head_stride;
-  run.dim = value ? kv.head_dim_v : kv.head_dim;
-  run.base = At(
-      value ? kv.v : kv.k,
-      page * (value ? kv.v_page_stride : kv.k_page_stride) + slot * run.slot_stride + head * run.head_stride,
-      kv.dtype);
-  return run;
+  return RunInPage(context.kv, batch.page_ids.data() + batch.page_begin[sequence], keys, head, heads, value);
 }
 
 float F32At(const TensorView& view, int64_t i) {
@@ -150,7 +130,7 @@ RowWork RowWork::Start(const RowContext& context, const RowLayout& layout, const
     for (int64_t i = 0; i < work.rows_; ++i) {
       const int64_t row = batch.q_begin[block.sequence] + block.first_query + i / batch.group;
       const int64_t head = (block.first_head + h) * batch.group + i % batch.group;
-      work.PackQ(h, i, At(q.data, row * q.strides[0] + head * q.strides[1], q.dtype));
+      work.PackQ(h, i, ElementAt(q.data, row * q.strides[0] + head * q.strides[1], q.dtype));
     }
   }
   return work;
@@ -202,9 +182,7 @@ KeyRun RowWork::RunOf(int64_t key, int64_t end, int64_t head, int64_t heads, boo
 // The first run of `keys`, to ask memory for.
 Prefetch RowWork::Ahead(KeyRange keys, int64_t head, int64_t heads, bool value) const {
   if (keys.empty()) return {};
-  const KeyRun run = RunOf(keys.begin, keys.end, head, heads, value);
-  const int64_t size = SizeOf(context_->kv.dtype);
-  return {run.base, run.slot_stride * size, run.head_stride * size, run.dim * size, run.keys};
+  return PrefetchOf(RunOf(keys.begin, keys.end, head, heads, value), context_->kv.dtype);
 }
 
 void RowWork::Attend(KeyRange keys, KeyRange next, bool ask_ahead) {
@@ -417,7 +395,7 @@ void RowWork::StoreOutput() const {
       const float factor = broken ? kNaN : sum > 0 ? shrink / sum : 0.0F;
       context_->kernels.store_row(
           Acc(h, i), order, batch.head_dim_v, factor, call.out.dtype,
-          At(call.out.data, row * call.out.strides[0] + head * call.out.strides[1], call.out.dtype));
+          ElementAt(call.out.data, row * call.out.strides[0] + head * call.out.strides[1], call.out.dtype));
       if (!call.lse.empty()) {
         static_cast<float*>(call.lse.data)[row * call.lse.strides[0] + head * call.lse.strides[1]] =
             broken    ? kNaN

@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "engine/attention/kernels/kernels.h"
+#include "engine/attention/keys.h"
 #include "engine/attention/variant.h"
 
 namespace pagoda {
@@ -23,15 +24,6 @@ struct RowBlock {
   int64_t heads = 0;
   bool widen = false;  // takes the many-row loops however few rows it has
 };
-
-struct KeyRange {
-  int64_t begin = 0;
-  int64_t end = 0;
-  bool empty() const { return begin >= end; }
-};
-
-// Blocks of up to this many rows per kv head take the few-row loops. Above it a tile is worth widening.
-inline constexpr int64_t kFewRows = 8;
 
 // The keys that some query of [first_query, first_query + queries) sees.
 KeyRange VisibleKeys(const NormalBatch& batch, int64_t sequence, int64_t first_query, int64_t queries);

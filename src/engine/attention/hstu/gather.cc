@@ -1,0 +1,252 @@
+// hstu_gather_serial, hstu_gather_pipelined: key block by key block, the pages of one kv head are copied
+// through a small staging buffer to a workspace, and the block is computed from there.
+//
+// serial copies chunk by chunk, K then V, each to the staging buffer and on to the workspace before the next.
+// pipelined splits the same buffer into two stages of K and V: a chunk is read into one while the one before
+// is written from the other, and the chunks of the next key block are copied between the tiles of this one,
+// so that waiting for memory falls together with arithmetic. The order of the arithmetic is the same: so are
+// the bits.
+//
+// Per key that a query block sees, Hk * (D + Dv) * sizeof(kv) bytes are read three times (page, staging,
+// workspace) and written twice. FLOPs 2*Hq*(D + Dv) per (row, key) of the tiles. Tasks: one per (query block,
+// kv head), one launch.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/attention/checks.h"
+#include "engine/attention/hstu/plan.h"
+#include "engine/attention/hstu/rows.h"
+#include "engine/attention/hstu/variant.h"
+
+namespace pagoda {
+namespace {
+
+constexpr int64_t kBlockRows = 256;  // of a query block
+constexpr int64_t kTileKeys = 96;
+constexpr int64_t kBlockKeys = 2 * kTileKeys;  // of a key block
+
+struct Task {
+  HstuBlock rows;  // of one kv head
+  size_t seen;
+};
+
+struct GatherPlan : HstuPlanImpl {
+  std::vector<Task> tasks;
+  std::vector<std::vector<KeyRange>> seen;
+  HstuLayout layout;
+  int64_t chunk_k = 0, chunk_v = 0;  // keys of a chunk
+  size_t stage_bytes = 0;            // of one of a pipeline's two stages, or of all
+  size_t block_bytes = 0;            // K and V of one key block
+  size_t v_offset = 0;               // of V in a stage that holds both
+  size_t scratch_bytes = 0;          // of one worker
+};
+
+std::unique_ptr<HstuPlanImpl> Plan(const NormalHstuBatch& batch, int threads, const HstuPlanOptions& options,
+                                   bool pipelined) {
+  auto plan = std::make_unique<GatherPlan>();
+  const int64_t size = SizeOf(batch.dtype);
+  const int64_t k_row = batch.head_dim * size;
+  const int64_t v_row = batch.head_dim_v * size;
+  const int64_t budget = pipelined ? options.staging_bytes / 2 : options.staging_bytes;
+  const int64_t needed = pipelined ? k_row + v_row : std::max(k_row, v_row);
+  if (budget < needed) {
+    Refuse("staging_bytes", fmt::format("= {} does not hold a key's rows: give at least {}",
+                                        options.staging_bytes, pipelined ? 2 * needed : needed));
+  }
+  plan->chunk_k = pipelined ? budget / (k_row + v_row) : budget / k_row;
+  plan->chunk_v = pipelined ? plan->chunk_k : budget / v_row;
+  plan->v_offset = pipelined ? static_cast<size_t>(plan->chunk_k * k_row) : 0;
+  plan->stage_bytes = static_cast<size_t>(RoundUp(budget, 64));
+  plan->block_bytes = static_cast<size_t>(RoundUp(kBlockKeys * k_row, 64) + RoundUp(kBlockKeys * v_row, 64));
+
+  const int64_t queries = QueriesPerBlock(batch, kBlockRows);
+  int64_t most_rows = 0;
+  int64_t seen_bytes = 0;
+  for (int64_t b = 0; b < batch.batch; ++b) {
+    for (int64_t a = 0; a < batch.q_len(b); a += queries) {
+      const int64_t count = std::min(queries, batch.q_len(b) - a);
+      most_rows = std::max(most_rows, count * batch.group);
+      plan->seen.push_back(SeenKeys(batch, b, a, count));
+      seen_bytes += batch.kv_heads * BytesOf(batch, plan->seen.back(), {0, batch.kv_len[b]});
+      for (int64_t h = 0; h < batch.kv_heads; ++h)
+        plan->tasks.push_back({{b, a, count, h, 1}, plan->seen.size() - 1});
+    }
+  }
+  plan->layout = HstuLayout(batch, ActiveAttentionKernels(), most_rows, most_rows, kTileKeys);
+  plan->scratch_bytes = (pipelined ? 2 : 1) * (plan->stage_bytes + plan->block_bytes) + plan->layout.bytes();
+  plan->workspace_bytes = static_cast<size_t>(threads) * plan->scratch_bytes;
+  plan->traffic.kv_bytes_read = 3 * seen_bytes;
+  plan->traffic.kv_bytes_written = 2 * seen_bytes;
+  plan->traffic.tasks = std::ssize(plan->tasks);
+  plan->traffic.launches = plan->tasks.empty() ? 0 : 1;
+  return plan;
+}
+
+// Copies the key blocks of one task.
+class Copier {
+ public:
+  Copier(const HstuContext& context, const GatherPlan& plan, const HstuBlock& rows, std::byte* stages)
+      : context_(context), plan_(plan), rows_(rows), stages_(stages) {}
+
+  void CopySerially(const CopiedKeys& to) const {
+    for (int64_t key = to.keys.begin; key < to.keys.end;) {
+      // A chunk of K and the chunks of V for the same keys.
+      const int64_t keys = ReadChunk({key, to.keys.end}, plan_.chunk_k, false, stages_);
+      WriteChunk(stages_, {key, key + keys}, false, to);
+      for (int64_t v = key; v < key + keys;) {
+        const int64_t read = ReadChunk({v, key + keys}, plan_.chunk_v, true, stages_);
+        WriteChunk(stages_, {v, v + read}, true, to);
+        v += read;
+      }
+      key += keys;
+    }
+  }
+
+  // The pipeline. Start reads the first chunk; each Step reads the next and writes the one before.
+  void Start(const CopiedKeys& to) {
+    to_ = to;
+    held_ = {to.keys.begin, to.keys.begin};
+    Advance();
+  }
+  // False when all is written.
+  bool Step() {
+    if (held_.empty()) return false;
+    const KeyRange before = held_;
+    const std::byte* stage = Stage();
+    Advance();
+    WriteChunk(stage, before, false, to_);
+    WriteChunk(stage + plan_.v_offset, before, true, to_);
+    return true;
+  }
+  // So many steps copy a block whole, at most.
+  int64_t Steps() const { return (to_.keys.end - to_.keys.begin) / std::max<int64_t>(1, plan_.chunk_k) + 2; }
+
+ private:
+  std::byte* Stage() const { return stages_ + turn_ * plan_.stage_bytes; }
+
+  // Reads the chunk behind the one that is held into the other stage.
+  void Advance() {
+    const int64_t key = held_.end;
+    if (key >= to_.keys.end) {
+      held_ = {};
+      return;
+    }
+    turn_ = 1 - turn_;
+    const int64_t keys = ReadChunk({key, to_.keys.end}, plan_.chunk_k, false, Stage());
+    ReadChunk({key, key + keys}, plan_.chunk_v, true, Stage() + plan_.v_offset);
+    held_ = {key, key + keys};
+  }
+
+  // Up to `most` keys of the first page run; returns how many.
+  int64_t ReadChunk(KeyRange keys, int64_t most, bool value, std::byte* stage) const {
+    KeyRun run = RunOfKeys(context_, rows_.sequence, keys, rows_.first_head, 1, value);
+    run.keys = std::min(run.keys, most);
+    context_.kernels.copy_rows(context_.batch.dtype, run, stage, run.dim, 0);
+    return run.keys;
+  }
+
+  void WriteChunk(const std::byte* stage, KeyRange keys, bool value, const CopiedKeys& to) const {
+    KeyRun run;
+    run.base = stage;
+    run.keys = keys.end - keys.begin;
+    run.heads = 1;
+    run.dim = value ? context_.batch.head_dim_v : context_.batch.head_dim;
+    run.slot_stride = run.dim;
+    context_.kernels.copy_rows(
+        context_.batch.dtype, run,
+        ElementAt(value ? to.v : to.k, (keys.begin - to.keys.begin) * run.dim, context_.batch.dtype), run.dim,
+        0);
+  }
+
+  const HstuContext& context_;
+  const GatherPlan& plan_;
+  const HstuBlock& rows_;
+  std::byte* stages_;
+  CopiedKeys to_;
+  KeyRange held_;  // what the stage whose turn it is holds
+  int turn_ = 0;
+};
+
+CopiedKeys BlockAt(const GatherPlan& plan, KeyRange keys, std::byte* at) {
+  const int64_t k_bytes = RoundUp(kBlockKeys * plan.batch.head_dim * SizeOf(plan.batch.dtype), 64);
+  return {keys, at, at + k_bytes};
+}
+
+void RunSerial(const HstuPlanImpl& base, const HstuCall& call, std::span<std::byte> workspace,
+               ThreadPool& pool) {
+  const auto& plan = static_cast<const GatherPlan&>(base);
+  const HstuContext context = MakeHstuContext(plan.batch, call);
+  pool.Run(std::ssize(plan.tasks), [&](int64_t index, int worker) {
+    const Task& task = plan.tasks[index];
+    std::byte* stage = workspace.data() + worker * plan.scratch_bytes;
+    std::byte* block = stage + plan.stage_bytes;
+    const Copier copier(context, plan, task.rows, stage);
+    HstuRows rows = HstuRows::Start(context, plan.layout, task.rows, block + plan.block_bytes);
+    const KeyRange all{0, plan.batch.kv_len[task.rows.sequence]};
+    ForEachTile(plan.seen[task.seen], all, kBlockKeys, [&](KeyRange keys, KeyRange) {
+      const CopiedKeys copied = BlockAt(plan, keys, block);
+      copier.CopySerially(copied);
+      ForEachTile({keys}, keys, kTileKeys, [&](KeyRange tile, KeyRange) { rows.Attend(tile, {}, &copied); });
+    });
+    rows.StoreOutput();
+  });
+}
+
+void RunPipelined(const HstuPlanImpl& base, const HstuCall& call, std::span<std::byte> workspace,
+                  ThreadPool& pool) {
+  const auto& plan = static_cast<const GatherPlan&>(base);
+  const HstuContext context = MakeHstuContext(plan.batch, call);
+  pool.Run(std::ssize(plan.tasks), [&](int64_t index, int worker) {
+    const Task& task = plan.tasks[index];
+    std::byte* stages = workspace.data() + worker * plan.scratch_bytes;
+    std::byte* blocks = stages + 2 * plan.stage_bytes;
+    Copier copier(context, plan, task.rows, stages);
+    HstuRows rows = HstuRows::Start(context, plan.layout, task.rows, blocks + 2 * plan.block_bytes);
+    const KeyRange all{0, plan.batch.kv_len[task.rows.sequence]};
+    int turn = 0;
+    bool first = true;
+    ForEachTile(plan.seen[task.seen], all, kBlockKeys, [&](KeyRange keys, KeyRange next) {
+      const CopiedKeys copied = BlockAt(plan, keys, blocks + turn * plan.block_bytes);
+      if (first) copier.Start(copied);
+      first = false;
+      while (copier.Step()) {
+      }
+      turn = 1 - turn;
+      if (!next.empty()) copier.Start(BlockAt(plan, next, blocks + turn * plan.block_bytes));
+      ForEachTile({keys}, keys, kTileKeys, [&](KeyRange tile, KeyRange) {
+        if (!next.empty()) {
+          for (int64_t i = copier.Steps() / (kBlockKeys / kTileKeys); i > 0; --i) copier.Step();
+        }
+        rows.Attend(tile, {}, &copied);
+      });
+    });
+    rows.StoreOutput();
+  });
+}
+
+}  // namespace
+
+const HstuVariant kHstuGatherSerial = {
+    .name = "hstu_gather_serial",
+    .summary = "copies each key block through a staging buffer, chunk by chunk, then computes it",
+    .promises = kRepeatable | kThreadInvariant | kBatchInvariant,
+    .same_bits_as = "",
+    .plan = [](const NormalHstuBatch& batch, int threads,
+               const HstuPlanOptions& options) { return Plan(batch, threads, options, false); },
+    .run = RunSerial,
+};
+
+const HstuVariant kHstuGatherPipelined = {
+    .name = "hstu_gather_pipelined",
+    .summary =
+        "the same copy in two stages: the next chunk is read while one is written, the next block while one "
+        "is computed",
+    .promises = kRepeatable | kThreadInvariant | kBatchInvariant,
+    .same_bits_as = "hstu_gather_serial",
+    .plan = [](const NormalHstuBatch& batch, int threads,
+               const HstuPlanOptions& options) { return Plan(batch, threads, options, true); },
+    .run = RunPipelined,
+};
+
+}  // namespace pagoda

@@ -1,0 +1,51 @@
+// Ranges of keys, and where their K and V lie.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/attention/kernels/kernels.h"
+#include "pagoda/paged_kv.h"
+
+namespace pagoda {
+
+struct KeyRange {
+  int64_t begin = 0;
+  int64_t end = 0;
+  bool empty() const { return begin >= end; }
+  friend bool operator==(const KeyRange&, const KeyRange&) = default;
+};
+
+inline int64_t RoundUp(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+
+// Element `i` of an array.
+inline std::byte* ElementAt(void* base, int64_t i, DType dtype) {
+  return static_cast<std::byte*>(base) + i * SizeOf(dtype);
+}
+
+// The longest run from the first of `keys` on that lies in one page; `pages` are the ids of the sequence's.
+inline KeyRun RunInPage(const PagedKvView& kv, const int64_t* pages, KeyRange keys, int64_t head,
+                        int64_t heads, bool value) {
+  const int64_t page = pages[keys.begin / kv.page_size];
+  const int64_t slot = keys.begin % kv.page_size;
+  KeyRun run;
+  run.keys = std::min(kv.page_size - slot, keys.end - keys.begin);
+  run.heads = heads;
+  run.slot_stride = value ? kv.v_slot_stride : kv.k_slot_stride;
+  run.head_stride = value ? kv.v_head_stride : kv.k_head_stride;
+  run.dim = value ? kv.head_dim_v : kv.head_dim;
+  run.base = ElementAt(
+      value ? kv.v : kv.k,
+      page * (value ? kv.v_page_stride : kv.k_page_stride) + slot * run.slot_stride + head * run.head_stride,
+      kv.dtype);
+  return run;
+}
+
+// The rows of a run, to ask memory for.
+inline Prefetch PrefetchOf(const KeyRun& run, DType dtype) {
+  const int64_t size = SizeOf(dtype);
+  return {run.base, run.slot_stride * size, run.head_stride * size, run.dim * size, run.keys};
+}
+
+}  // namespace pagoda

@@ -49,6 +49,34 @@ std::string WinnersText(const std::vector<std::string>& names) {
   return names.empty() ? "nobody measured" : Listed(names, "or");
 }
 
+// Whether these are shown to be the same at every point.
+bool AllTie(const SweepVerdict& sweep, const std::vector<std::string>& variants) {
+  const auto among = [&](const std::string& variant) {
+    return std::find(variants.begin(), variants.end(), variant) != variants.end();
+  };
+  return !variants.empty() && std::all_of(sweep.duels.begin(), sweep.duels.end(), [&](const SweepDuel& duel) {
+    return duel.course == Course::kTie || !among(duel.a) || !among(duel.b);
+  });
+}
+
+// Names of sweeps by what is said of them, in the order of the first of each.
+using Groups = std::vector<std::pair<std::string, std::vector<std::string>>>;
+
+void AddTo(Groups& groups, const std::string& what, const std::string& name) {
+  auto at =
+      std::find_if(groups.begin(), groups.end(), [&](const auto& group) { return group.first == what; });
+  if (at == groups.end()) at = groups.insert(at, {what, {}});
+  at->second.push_back(name);
+}
+
+std::string GroupsText(std::string_view lead, const Groups& groups, size_t most_names) {
+  std::string text;
+  for (const auto& [what, names] : groups) {
+    text += fmt::format("{}{} on {}", text.empty() ? lead : "; ", what, ListedUpTo(most_names, names));
+  }
+  return text.empty() ? text : text + ".";
+}
+
 }  // namespace
 
 std::string UnitOfAxis(const std::string& axis) {
@@ -100,23 +128,22 @@ std::vector<std::string> SweepSentences(const SweepVerdict& sweep) {
 }
 
 std::string SteadySentence(const Replay& replay, size_t most_names) {
-  std::vector<std::pair<std::string, std::vector<std::string>>> by_winners;
+  Groups steady, undecided;
   for (const SweepVerdict& sweep : replay.run.sweeps) {
     if (!IsSteady(sweep)) continue;
     const std::vector<std::string>& winners = sweep.points.front().winners;
-    const std::string who =
-        WinnersText(LabelsOf(replay.manifest, winners)) + (winners.size() > 1 ? " (not told apart)" : "");
-    auto at =
-        std::find_if(by_winners.begin(), by_winners.end(), [&](const auto& x) { return x.first == who; });
-    if (at == by_winners.end()) at = by_winners.insert(at, {who, {}});
-    at->second.push_back(sweep.name);
+    const std::string who = WinnersText(LabelsOf(replay.manifest, winners));
+    if (winners.size() == 1) {
+      AddTo(steady, who, sweep.name);
+    } else if (AllTie(sweep, winners)) {
+      AddTo(steady, who + " (shown to be the same)", sweep.name);
+    } else {
+      AddTo(undecided, who, sweep.name);
+    }
   }
-  std::string text;
-  for (const auto& [who, names] : by_winners) {
-    text += fmt::format("{}{} on {}", text.empty() ? "No change of lead: " : "; ", who,
-                        ListedUpTo(most_names, names));
-  }
-  return text.empty() ? text : text + ".";
+  const std::string known = GroupsText("No change of lead: ", steady, most_names);
+  const std::string unknown = GroupsText("Undecided who leads: ", undecided, most_names);
+  return known.empty() || unknown.empty() ? known + unknown : known + " " + unknown;
 }
 
 Table StandingsTable(const Replay& replay, const SweepVerdict& sweep) {

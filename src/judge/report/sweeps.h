@@ -23,8 +23,8 @@ std::vector<const Crossover*> LeadingCrossovers(const SweepVerdict& sweep);
 // Of a sweep that isn't steady: those crossovers, then who gains a lead without one. Full sentences.
 std::vector<std::string> SweepSentences(const SweepVerdict& sweep);
 
-// Of all that are, one sentence: "No change of lead: C on b1_…; A or C (not told apart) on b8_… and
-// 2 more." Empty without one.
+// Of all that are, by who leads: "No change of lead: C on b1_…; A or C (shown to be the same) on b8_… and
+// 2 more. Undecided who leads: A or B on b4_…." Empty without one.
 std::string SteadySentence(const Replay& replay, size_t most_names);
 
 // Stretches of the axis with the same winners, by their labels.

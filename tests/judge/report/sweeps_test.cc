@@ -99,6 +99,16 @@ TEST(Sweeps, ATableHasEveryCrossover) {
   EXPECT_THAT(SweepSection(run.AsReplay()), HasSubstr("<summary>All 2 crossovers, 1 of them"));
 }
 
+SweepDuel Duel(Course course) {
+  return {.a = "slow",
+          .b = "fast",
+          .course = course,
+          .ahead = "",
+          .points = 2,
+          .points_ahead = 0,
+          .crossovers = {}};
+}
+
 TEST(Sweeps, OfOneLeadShareALine) {
   SampleRun run = Crossing();
   EXPECT_TRUE(IsSteady(run.verdict.sweeps[1]));
@@ -107,10 +117,23 @@ TEST(Sweeps, OfOneLeadShareALine) {
   SweepVerdict tied = run.verdict.sweeps[1];
   for (SweepStanding& point : tied.points) point.winners = {"slow", "fast"};
   run.verdict.sweeps = {tied, tied, tied};
+  for (SweepVerdict& sweep : run.verdict.sweeps) sweep.duels = {Duel(Course::kTie)};
   EXPECT_EQ(SteadySentence(run.AsReplay(), 1),
-            "No change of lead: A or B (not told apart) on " + tied.name + " and 2 more.");
+            "No change of lead: A or B (shown to be the same) on " + tied.name + " and 2 more.");
   for (SweepStanding& point : run.verdict.sweeps[0].points) point.winners.clear();
-  EXPECT_THAT(SteadySentence(run.AsReplay(), 4), HasSubstr("lead: nobody measured on"));
+  EXPECT_THAT(SteadySentence(run.AsReplay(), 4), HasSubstr("Undecided who leads: nobody measured on"));
+}
+
+TEST(Sweeps, WhereNoneIsToldApartNothingIsSaidOfALead) {
+  SampleRun run = Crossing();
+  SweepVerdict unsure = run.verdict.sweeps[1];
+  for (SweepStanding& point : unsure.points) point.winners = {"slow", "fast"};
+  unsure.duels = {Duel(Course::kUndecided)};
+  run.verdict.sweeps = {unsure};
+  EXPECT_EQ(SteadySentence(run.AsReplay(), 4), "Undecided who leads: A or B on " + unsure.name + ".");
+  run.verdict.sweeps = {Crossing().verdict.sweeps[1], unsure};
+  EXPECT_EQ(SteadySentence(run.AsReplay(), 4), "No change of lead: B on " + unsure.name +
+                                                   ". Undecided who leads: A or B on " + unsure.name + ".");
 }
 
 TEST(Sweeps, ALeadWithoutACrossoverIsSaid) {

@@ -46,6 +46,10 @@ std::string Times(const Estimate& ratio) {
   return fmt::format("{:.3f}x [{:.3f}, {:.3f}]", ratio.value, ratio.low, ratio.high);
 }
 
+std::string LaunchesText(int launches) {
+  return launches == 1 ? "1 launch" : fmt::format("{} launches", launches);
+}
+
 std::string RunAgain(int launches, const RuleInput& input) {
   return fmt::format("Run {}again with --launches {}.", input.two_runs ? "both " : "", launches);
 }
@@ -58,8 +62,26 @@ void Inconclude(Outcome& outcome, Reason reason, std::string why, std::string ne
   Settle(outcome, Verdict::kInconclusive, reason, std::move(why), std::move(next));
 }
 
+// So many launches were left out that the rest says nothing, which a run of too few wouldn't have anyway.
 bool Contaminated(const RuleInput& input, int used) {
-  return input.left_out > 0 && (input.left_out > kMostLeftOut * input.planned || used < LeastFor(input));
+  const bool lacking = used < LeastFor(input) && input.planned >= LeastFor(input);
+  return input.left_out > 0 && (input.left_out > kMostLeftOut * input.planned || lacking);
+}
+
+void ExplainContamination(Outcome& outcome, const RuleInput& input) {
+  std::string why = fmt::format("{} of {} were left out because the machine was busy", input.left_out,
+                                LaunchesText(input.planned));
+  std::string next = "Stop what else runs on the machine (`pagoda machine` lists it)";
+  if (input.planned < LeastFor(input)) {
+    outcome.launches_needed = PlannedLaunches(input.alpha);
+    why += fmt::format("; even so many clean ones can't reach significance after adjustment: it takes {}",
+                       LeastFor(input));
+    next += fmt::format(" and run {}again with --launches {}.", input.two_runs ? "both " : "",
+                        outcome.launches_needed);
+  } else {
+    next += " and run again.";
+  }
+  Inconclude(outcome, Reason::kContaminated, std::move(why), std::move(next));
 }
 
 // Two groups of launches matter where they tell different stories: one is past delta_star, and the other
@@ -86,10 +108,7 @@ bool StatisticsDisagree(const Outcome& outcome) {
 bool SettledBeforeTheEffect(Outcome& outcome, const RuleInput& input) {
   const int used = outcome.launches_used;
   if (Contaminated(input, used)) {
-    Inconclude(outcome, Reason::kContaminated,
-               fmt::format("{} of {} launches were left out because the machine was busy", input.left_out,
-                           input.planned),
-               "Stop what else runs on the machine (`pagoda machine` lists it) and run again.");
+    ExplainContamination(outcome, input);
   } else if (used == 0) {
     Inconclude(outcome, Reason::kMissing, "there is no usable launch", "Finish the run with --resume.");
   } else if (!(outcome.nu >= 0)) {
@@ -138,9 +157,7 @@ void ExplainNoVerdict(Outcome& outcome, const RuleInput& input) {
     outcome.launches_needed = PlannedLaunches(input.alpha);
     Inconclude(outcome, Reason::kTooFewLaunches,
                fmt::format("{} can't reach significance after adjustment, whatever the effect; it takes {}",
-                           outcome.launches_used == 1 ? "1 launch"
-                                                      : fmt::format("{} launches", outcome.launches_used),
-                           least),
+                           LaunchesText(outcome.launches_used), least),
                unfinished && outcome.launches_planned >= least ? "Finish the run with --resume."
                                                                : RunAgain(outcome.launches_needed, input));
     return;

@@ -291,6 +291,24 @@ TEST(Rule, ManyLaunchesLeftOutContaminateTheRest) {
   EXPECT_EQ(Judged(SampleOf({.centre = -0.05, .launches = 8}), input).reason, Reason::kContaminated);
 }
 
+TEST(Rule, OfTooFewLaunchesItIsSaidHowManyItTakesThoughSomeWereContaminated) {
+  RuleInput input = Planned();
+  input.planned = 2;
+  input.left_out = 1;
+  Outcome outcome =
+      Judged({.typical = {-0.05}, .floor = {-0.05}, .null_typical = {0}, .null_floor = {0}}, input);
+  EXPECT_EQ(outcome.reason, Reason::kContaminated);
+  EXPECT_THAT(outcome.why,
+              HasSubstr("1 of 2 launches were left out because the machine was busy; even so many "
+                        "clean ones can't reach significance after adjustment: it takes 6"));
+  EXPECT_THAT(outcome.next, HasSubstr("and run again with --launches 12."));
+  EXPECT_EQ(outcome.launches_needed, 12);
+  input.planned = 5;  // one of five isn't many, and more would still be too few
+  outcome = Judged(SampleOf({.centre = -0.05, .launches = 4}), input);
+  EXPECT_EQ(outcome.reason, Reason::kTooFewLaunches);
+  EXPECT_EQ(outcome.next, "Run again with --launches 12.");
+}
+
 TEST(Rule, FirstMatchDecides) {
   // Contaminated, bimodal, coarse clock, contradicting statistics, all at once and then one less each time.
   ContrastSample sample = SampleOf({});

@@ -25,8 +25,10 @@ void AddRecord(const io::JsonField& line, Records& records) {
   const std::string kind = line.At("kind").String();
   if (kind == "launch") {
     records.launches.push_back(DecodeLaunch(line));
+    records.launches.back().place = line.path();
   } else if (kind == "gate") {
     records.gates.push_back(DecodeGate(line));
+    records.gates.back().place = line.path();
   } else {
     throw line.At("kind").Wrong("must be \"launch\" or \"gate\"");
   }

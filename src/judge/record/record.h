@@ -75,6 +75,7 @@ struct LaunchRecord {
   EnvironmentSample after;
   double elapsed_s = 0;  // of the whole launch, set-up and warm-up included
 };
+  std::string place;     // the line that it was read from, "records.jsonl:21"; empty: none
 
 // One gate run: one variant, one case, one seed.
 struct GateRecord {
@@ -85,8 +86,9 @@ struct GateRecord {
   uint64_t seed = 0;
   bool passed = false;
   bool bitwise_repeatable = false;
-  double max_abs_error = 0;
-  std::string fault;  // empty when passed
+  double max_abs_error = 0;  // infinite where no output was left, or one without a largest error
+  std::string fault;         // empty when passed
+  std::string place;         // the line that it was read from, "records.jsonl:21"; empty: none
 };
 
 // The records of one run, in the order in which they were written.

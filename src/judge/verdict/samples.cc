@@ -56,20 +56,27 @@ void RequireManifest(const Manifest& manifest) {
   }
 }
 
+// Where the i-th record of a list stands: the file and its line, or the list where it was read from no file.
+template <typename Record>
+std::string PlaceOf(const Record& record, std::string_view list, size_t i) {
+  return record.place.empty() ? fmt::format("records.{}[{}]", list, i) : record.place;
+}
+template <typename Record>
+std::string FieldPrefix(const Record& record, std::string_view list, size_t i) {
+  return PlaceOf(record, list, i) + (record.place.empty() ? "." : ": ");
+}
+
 // What was there before, so that a record that stands in the file twice doesn't count twice.
 template <typename Key>
 class Seen {
  public:
-  void RequireNew(const Key& key, size_t i, std::string_view list) {
-    const auto [first, fresh] = places_.try_emplace(key, i);
-    if (fresh) return;
-    Refuse(fmt::format("records.{}[{}]", list, i),
-           fmt::format("repeats records.{0}[{1}]; leave one of the two away (counted from 0 among the {0})",
-                       list, first->second));
+  void RequireNew(const Key& key, const std::string& place) {
+    const auto [first, fresh] = places_.try_emplace(key, place);
+    if (!fresh) Refuse(place, fmt::format("repeats {}; leave one of the two away", first->second));
   }
 
  private:
-  std::map<Key, size_t> places_;
+  std::map<Key, std::string> places_;
 };
 
 // Indices of cases by name, and the checks that every record needs.
@@ -230,11 +237,11 @@ std::vector<CaseRecords> SortRecords(const Manifest& manifest, const Records& re
   Seen<std::tuple<std::string, std::string, uint64_t>> gates;
   for (size_t i = 0; i < records.gates.size(); ++i) {
     const GateRecord& gate = records.gates[i];
-    const std::string field = fmt::format("records.gates[{}].", i);
+    const std::string field = FieldPrefix(gate, "gates", i);
     index.RequireRun(gate.run_id, field);
     CaseRecords& place = sorted[index.Of(gate.case_name, field)];
     index.RequireSupported(place, gate.variant, field + "variant");
-    gates.RequireNew({gate.case_name, gate.variant, gate.seed}, i, "gates");
+    gates.RequireNew({gate.case_name, gate.variant, gate.seed}, PlaceOf(gate, "gates", i));
     if (gate.passed) {
       ++place.passed_checks[gate.variant];
     } else {
@@ -245,11 +252,11 @@ std::vector<CaseRecords> SortRecords(const Manifest& manifest, const Records& re
   Seen<std::tuple<std::string, int, int>> launches;
   for (size_t i = 0; i < records.launches.size(); ++i) {
     const LaunchRecord& launch = records.launches[i];
-    const std::string field = fmt::format("records.launches[{}].", i);
+    const std::string field = FieldPrefix(launch, "launches", i);
     index.RequireRun(launch.run_id, field);
     const size_t place = index.Of(launch.case_name, field);
     RequireOfRun(index, manifest, launch, sorted[place], field);
-    launches.RequireNew({launch.case_name, launch.launch, launch.attempt}, i, "launches");
+    launches.RequireNew({launch.case_name, launch.launch, launch.attempt}, PlaceOf(launch, "launches", i));
     NoteFailures(manifest, launch, sorted[place]);
     attempts[place][launch.launch].push_back(&launch);
   }

@@ -31,8 +31,8 @@ struct CaseRecords {
 };
 
 // In the manifest's order of cases. Keeps pointers into both arguments. Throws Error(manifest.FIELD) when the
-// manifest contradicts itself, Error(records.launches[i].FIELD) or Error(records.gates[i].FIELD) when a
-// record doesn't belong to it.
+// manifest contradicts itself, Error(FILE:LINE: FIELD), of records that were read from no file
+// Error(records.launches[i].FIELD) or Error(records.gates[i].FIELD), when a record doesn't belong to it.
 std::vector<CaseRecords> SortRecords(const Manifest& manifest, const Records& records);
 
 // The arm's samples if it was timed whole in this launch, else null.

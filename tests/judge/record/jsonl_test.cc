@@ -182,6 +182,13 @@ TEST(ParseRecords, OfNothingIsNothing) {
   EXPECT_EQ(records.torn_lines, 0);
 }
 
+TEST(ParseRecords, EachKnowsItsLine) {
+  const Records records =
+      ParseRecords(ToJsonLine(SampleGate()) + "\n" + ToJsonLine(SampleLaunch()) + "\n", "run/records.jsonl");
+  EXPECT_EQ(records.gates[0].place, "run/records.jsonl:1");
+  EXPECT_EQ(records.launches[0].place, "run/records.jsonl:2");
+}
+
 TEST(ParseRecords, ErrorThatIsNotANumberIsInfinite) {
   GateRecord gate = SampleGate();
   gate.max_abs_error = std::numeric_limits<double>::quiet_NaN();

@@ -219,7 +219,8 @@ std::vector<GateRecord> SampleGates(const Manifest& manifest) {
                          .passed = true,
                          .bitwise_repeatable = true,
                          .max_abs_error = 3.14e-5,
-                         .fault = ""});
+                         .fault = "",
+                         .place = ""});
       }
     }
   }

@@ -1,5 +1,6 @@
 #include "judge/verdict/samples.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -171,6 +172,27 @@ TEST_F(SortRecordsTest, RefusesARecordThatStandsThereTwice) {
   twice = records_;
   twice.launches.push_back(twice.launches[5]);
   EXPECT_EQ(FieldOfError(manifest_, twice), "records.launches[24]");
+}
+
+TEST_F(SortRecordsTest, NamesTheLineOfARecordThatWasReadFromAFile) {
+  int line = 0;
+  for (GateRecord& gate : records_.gates) gate.place = fmt::format("run/records.jsonl:{}", ++line);
+  for (LaunchRecord& launch : records_.launches) launch.place = fmt::format("run/records.jsonl:{}", ++line);
+  Records wrong = records_;
+  wrong.launches[2].case_name = "other";
+  EXPECT_EQ(FieldOfError(manifest_, wrong), "run/records.jsonl:7: case");
+  wrong = records_;
+  wrong.gates[1].run_id = "other";
+  EXPECT_EQ(FieldOfError(manifest_, wrong), "run/records.jsonl:2: run_id");
+  wrong = records_;
+  wrong.launches.push_back(wrong.launches[5]);
+  wrong.launches.back().place = "run/records.jsonl:29";
+  try {
+    SortRecords(manifest_, wrong);
+    ADD_FAILURE() << "not refused";
+  } catch (const Error& e) {
+    EXPECT_STREQ(e.what(), "run/records.jsonl:29 repeats run/records.jsonl:10; leave one of the two away");
+  }
 }
 
 TEST_F(SortRecordsTest, RefusesRecordsOfWhatIsCalledUnsupported) {

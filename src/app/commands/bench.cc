@@ -94,10 +94,11 @@ void PrintDryRun(const judge::RunSetup& setup, const BenchOptions& options, doub
   }
   fmt::print("{}", judge::PlainTable(table, "", UsesColour(stdout)));
   fmt::print(
-      "{}, baseline {}; {} launches of each case; about {} for a machine of {:g} GB/s and {:g} GFLOP/s, "
+      "{}, baseline {}; {} of each case; about {} for a machine of {:g} GB/s and {:g} GFLOP/s, "
       "without the gate\n",
-      judge::Counted(std::ssize(setup.variants), "variant", "variants"), setup.baseline, schedule.launches,
-      judge::Elapsed(schedule.predicted_s), nominal.gb_per_s, nominal.gflop_per_s);
+      judge::Counted(std::ssize(setup.variants), "variant", "variants"), setup.baseline,
+      judge::Counted(schedule.launches, "launch", "launches"), judge::Elapsed(schedule.predicted_s),
+      nominal.gb_per_s, nominal.gflop_per_s);
   if (!schedule.note.empty()) {
     fmt::print("to fit the budget of {}: {}\n", judge::DurationText(budget_s), schedule.note);
   }

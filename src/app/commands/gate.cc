@@ -120,7 +120,9 @@ void PrintTable(const GateReport& report, bool verbose) {
                           {row.variant},
                           {fmt::format("{}/{}", row.passed, row.total)},
                           {judge::Scientific(row.error)},
-                          {row.bitwise ? "bitwise" : "within tolerance"},
+                          {row.bitwise ? "bitwise"
+                           : ok        ? "within tolerance"
+                                       : "n/a"},
                           {ok ? "ok" : "WRONG", ok ? judge::Ink::kGood : judge::Ink::kBad}});
   }
   if (!table.rows.empty()) fmt::print("{}\n", judge::PlainTable(table, "", colour));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <exception>
+#include <limits>
 #include <string>
 
 #include "judge/record/jsonl.h"
@@ -148,6 +149,7 @@ void Serve(const GatePlan& plan, const ChildContext& context) {
       record.max_abs_error = result.max_abs_error;
       record.fault = result.fault;
     } catch (const std::exception& e) {
+      record.max_abs_error = std::numeric_limits<double>::infinity();
       record.fault = fmt::format("stopped with an error: {}", e.what());
     }
     context.write_line(ToJsonLine(record));

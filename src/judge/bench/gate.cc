@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "judge/record/jsonl.h"
@@ -11,12 +12,14 @@
 namespace pagoda::judge {
 namespace {
 
+// Of a run that left no output.
 GateRecord RecordOf(const GatePlan& plan, const GateRun& run) {
   GateRecord record;
   record.run_id = plan.run_id;
   record.case_name = plan.spec.name;
   record.variant = run.variant;
   record.seed = run.seed;
+  record.max_abs_error = std::numeric_limits<double>::infinity();
   return record;
 }
 

@@ -129,11 +129,11 @@ class Session {
 
   void WarnOfFewLaunches() const {
     const int fewest = FewestLaunches(setup_);
-    if (result_.manifest.launches >= fewest) return;
-    hooks_.note(
-        fmt::format("{} launches can't decide any contrast: with {} cases and {} contrasts it takes at least "
-                    "{}",
-                    result_.manifest.launches, setup_.cases.size(), setup_.Contrasts(), fewest));
+    const int questions = static_cast<int>(setup_.cases.size()) * setup_.Contrasts();
+    if (questions == 0 || result_.manifest.launches >= fewest) return;
+    hooks_.note(fmt::format("--launches {} can't decide anything: to answer {} it takes at least {}",
+                            result_.manifest.launches,
+                            questions == 1 ? "1 question" : fmt::format("{} questions", questions), fewest));
   }
 
   ExecutionPlan PlanOf(std::vector<CaseArms> cases, const ProtocolOptions& protocol) const {

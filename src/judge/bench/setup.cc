@@ -208,7 +208,8 @@ Manifest ManifestOf(const RunSetup& setup) {
 
 std::vector<std::string> NotMeasured(const RunSetup& setup, int threads) {
   const auto any = [&](auto has) { return std::any_of(setup.cases.begin(), setup.cases.end(), has); };
-  std::vector<std::string> list = {"other machines", fmt::format("other than {} threads", threads)};
+  std::vector<std::string> list = {
+      "other machines", threads == 1 ? "more than 1 thread" : fmt::format("other than {} threads", threads)};
   list.insert(list.end(), setup.left_out.begin(), setup.left_out.end());
   const auto single_row = [](int64_t rows) { return rows == 1; };
   if (!any([&](const CaseSpec& c) { return std::any_of(c.queries.begin(), c.queries.end(), single_row); })) {

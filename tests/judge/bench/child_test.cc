@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "judge/bench/fakes.h"
 #include "judge/record/jsonl.h"
 
@@ -122,6 +124,7 @@ TEST_F(Child, AGateWritesOneRecordForEachRunInTheirOrder) {
                                "b 2029 off by one", "c 2029 stopped with an error: no memory"));
   EXPECT_TRUE(gates[0].bitwise_repeatable);
   EXPECT_EQ(gates[0].max_abs_error, 1e-4);
+  EXPECT_TRUE(std::isinf(gates[1].max_abs_error)) << "it left no output";
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "judge/bench/fakes.h"
 
 namespace pagoda::judge {
@@ -69,6 +71,7 @@ TEST_F(Gate, ARunThatCrashesFailsAndTheRestGoesOnInAFreshProcess) {
   ASSERT_THAT(summary.failures, SizeIs(1));
   EXPECT_EQ(Shown(summary.failures[0]), "a 2029");
   EXPECT_THAT(summary.failures[0].fault, HasSubstr("signal 11"));
+  EXPECT_TRUE(std::isinf(summary.failures[0].max_abs_error)) << "no output, so no largest error of 0";
   ASSERT_THAT(runner_.plans, SizeIs(3));
   EXPECT_EQ(std::get<GatePlan>(runner_.plans[1]).runs.front(), (GateRun{"b", 2029}));
   EXPECT_THAT(records_, SizeIs(9));

@@ -220,7 +220,7 @@ TEST_F(SetupTest, WhatWasNotMeasuredIsSaid) {
   EXPECT_THAT(NotMeasured(setup, 2), ElementsAre("other machines", "other than 2 threads", "f16"));
   setup.cases.resize(1);
   EXPECT_THAT(NotMeasured(setup, 1),
-              ElementsAre("other machines", "other than 1 threads", "decode", "warm caches", "f32", "f16"));
+              ElementsAre("other machines", "more than 1 thread", "decode", "warm caches", "f32", "f16"));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include "base/sys/process.h"
 #include "judge/bench/facts.h"
 #include "pagoda/status.h"
 
@@ -38,11 +39,41 @@ TEST(SplitWords, SaysWhatIsNotClosed) {
   EXPECT_THAT(refusal("a\\"), HasSubstr("ends with a backslash"));
 }
 
+TEST(QuotedWord, IsPlainWherePossible) {
+  EXPECT_EQ(QuotedWord("runs/2026-03-01_a"), "runs/2026-03-01_a");
+  EXPECT_EQ(QuotedWord("a b"), "'a b'");
+  EXPECT_EQ(QuotedWord(""), "''");
+  EXPECT_EQ(QuotedWord("it's"), "'it'\\''s'");
+  EXPECT_EQ(QuotedWord("caf\u00e9"), "'caf\u00e9'");
+}
+
+TEST(QuotedWord, EscapesWhatATerminalObeysAndWhatEndsALine) {
+  EXPECT_EQ(QuotedWord("a\nb\t'\\"), R"($'a\nb\t\'\\')");
+  EXPECT_EQ(QuotedWord("\x1b[2J\x7f"), R"($'\033[2J\177')");
+  EXPECT_EQ(QuotedWord("\xc2\x9b"
+                       "1"),
+            "$'\\302\x9b"
+            "1'");
+}
+
+TEST(QuotedWord, IsReadBackByAShell) {
+  if (!sys::RunProcess({.argv = {"bash", "-c", ""}, .timeout_s = 10}).ok()) GTEST_SKIP() << "no bash";
+  for (const std::string word : {"a\nb", "\n", "tab\t'quote' \\ \x1b[1m \x7f", "\xc2\x9bx",
+                                 "\x01"
+                                 "1",
+                                 "$HOME `x`"}) {
+    const sys::ProcessResult r =
+        sys::RunProcess({.argv = {"bash", "-c", "printf %s " + QuotedWord(word)}, .timeout_s = 10});
+    EXPECT_EQ(r.out, word);
+  }
+}
+
+// What QuotedWord writes as $'...' is for interactive shells.
 TEST(SplitWords, TakesBackWhatCommandLineQuotes) {
   EXPECT_TRUE(rc::check([](const std::vector<std::string>& words) {
     std::vector<std::string> wanted;
     for (std::string word : words) {
-      std::erase(word, '\0');
+      std::erase_if(word, [](unsigned char c) { return c < 0x20 || c == 0x7f || c == 0xc2; });
       wanted.push_back(std::move(word));
     }
     RC_ASSERT(SplitWords(judge::CommandLine(wanted), "x") == wanted);

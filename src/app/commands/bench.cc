@@ -23,6 +23,7 @@
 #include "app/subjects/outside.h"
 #include "app/subjects/program.h"
 #include "app/subjects/softmax.h"
+#include "base/shell_words.h"
 #include "base/suggest.h"
 #include "base/sys/machine_lock.h"
 #include "base/sys/process.h"
@@ -316,7 +317,8 @@ class Bench {
 
   int Report(const judge::SessionResult& result) const {
     const SavedRun run = LoadRun(session_.directory);
-    const std::vector<std::string> written = WriteReports(run);
+    std::vector<std::string> written = WriteReports(run);
+    std::transform(written.begin(), written.end(), written.begin(), QuotedWord);
     fmt::print("{}", ReportText({run}, options_.json ? ReportFormat::kJson : ReportFormat::kTerminal,
                                 UsesColour(stdout)));
     if (!options_.json) fmt::print("Reports: {}\n", fmt::join(written, " · "));

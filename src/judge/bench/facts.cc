@@ -2,11 +2,15 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <ctime>
 
 #include "base/io/mapped_file.h"
 #include "base/sys/cpu.h"
+#include "base/shell_words.h"
 #include "git_commit.h"
 
 namespace pagoda::judge {
@@ -77,20 +81,9 @@ std::string UtcTime() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", UtcNow()); }
 std::string UtcTimeForFileName() { return fmt::format("{:%Y-%m-%d-%H%M%S}", UtcNow()); }
 
 std::string CommandLine(const std::vector<std::string>& argv) {
-  constexpr std::string_view kPlain =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:=,+@%-";
-  std::string line;
-  for (const std::string& argument : argv) {
-    if (!line.empty()) line += ' ';
-    if (!argument.empty() && argument.find_first_not_of(kPlain) == std::string::npos) {
-      line += argument;
-      continue;
-    }
-    line += '\'';
-    for (const char c : argument) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    line += '\'';
-  }
-  return line;
+  std::vector<std::string> words(argv.size());
+  std::transform(argv.begin(), argv.end(), words.begin(), QuotedWord);
+  return fmt::format("{}", fmt::join(words, " "));
 }
 
 }  // namespace pagoda::judge

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/listed.h"
+#include "base/shell_words.h"
 #include "judge/report/answer.h"
 #include "judge/report/facts.h"
 #include "judge/report/html_cases.h"
@@ -148,7 +149,7 @@ class Printer {
                          HtmlName(replay_.manifest.command_line));
     Facts(ProtocolFactsOf(replay_));
     if (!paths_.records.empty()) {
-      text_ += fmt::format("<h3>Raw data</h3>\n<p>{}</p>\n", HtmlName(paths_.records));
+      text_ += fmt::format("<h3>Raw data</h3>\n<p>{}</p>\n", HtmlName(QuotedWord(paths_.records)));
     }
     text_ += "</details>\n";
   }

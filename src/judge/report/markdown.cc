@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/listed.h"
+#include "base/shell_words.h"
 #include "judge/report/answer.h"
 #include "judge/report/facts.h"
 #include "judge/report/numbers.h"
@@ -148,7 +149,7 @@ class Printer {
     PrintFacts(ProtocolFactsOf(replay_));
     if (!paths_.records.empty()) {
       Paragraph("**Raw data**");
-      Paragraph(MarkdownCode(paths_.records));
+      Paragraph(MarkdownCode(QuotedWord(paths_.records)));
     }
     Unfold();
   }

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/listed.h"
+#include "base/shell_words.h"
 #include "judge/report/answer.h"
 #include "judge/report/facts.h"
 #include "judge/report/numbers.h"
@@ -199,8 +200,10 @@ class Printer {
     for (const std::string& item : NotMeasured(replay_, kMostNames))
       left_out += (left_out.empty() ? "" : "; ") + item;
     if (!left_out.empty()) Line("Not measured: " + Sentence(left_out));
-    if (!paths_.records.empty()) text_ += "Raw data: " + OneLine(paths_.records) + '\n';
-    if (!paths_.reports.empty()) text_ += "Reports: " + OneLine(Listed(paths_.reports)) + '\n';
+    if (!paths_.records.empty()) text_ += "Raw data: " + QuotedWord(paths_.records) + '\n';
+    std::vector<std::string> reports = paths_.reports;
+    for (std::string& path : reports) path = QuotedWord(path);
+    if (!reports.empty()) text_ += "Reports: " + Listed(reports) + '\n';
     text_ += "Again: " + OneLine(replay_.manifest.command_line) + '\n';
     // On a usual terminal the top of a longer report has scrolled away.
     if (std::count(text_.begin(), text_.end(), '\n') < kLinesOfAScreen) return;

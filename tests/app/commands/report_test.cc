@@ -1,10 +1,13 @@
 #include "app/commands/report.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -131,6 +134,24 @@ TEST_F(ReportCommand, NamesABrokenLine) {
   text << in.rdbuf();
   std::ofstream(directory / "records.jsonl", std::ios::trunc) << "{}\n" << text.str();
   EXPECT_THAT(Refusal({directory.string()}), HasSubstr("records.jsonl:1"));
+}
+
+TEST_F(ReportCommand, NamesTheLineOfARecordThatStandsThereTwice) {
+  const std::filesystem::path directory = SaveRun("one");
+  std::ifstream in(directory / "records.jsonl");
+  std::string first;
+  std::getline(in, first);
+  const auto lines = 1 + std::count(std::istreambuf_iterator<char>(in), {}, '\n');
+  std::ofstream(directory / "records.jsonl", std::ios::app) << first << '\n';
+  EXPECT_THAT(
+      Refusal({directory.string()}),
+      HasSubstr(fmt::format("records.jsonl:{} repeats {}/records.jsonl:1;", lines + 1, directory.string())));
+}
+
+TEST_F(ReportCommand, QuotesAPathThatATerminalWouldObey) {
+  const std::string directory = SaveRun("a\nb").string();
+  EXPECT_THAT(Run({directory}), HasSubstr("a\\nb/records.jsonl'\n"));
+  EXPECT_THAT(Run({directory, "--format", "markdown"}), HasSubstr("a\\nb/records.jsonl'"));
 }
 
 TEST_F(ReportCommand, RefusesAnUnknownFormat) {

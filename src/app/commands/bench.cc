@@ -28,6 +28,8 @@
 #include "base/sys/machine_lock.h"
 #include "base/sys/process.h"
 #include "engine/simd/ceilings.h"
+#include "engine/simd/isa.h"
+#include "judge/bench/code_watch.h"
 #include "judge/bench/environment.h"
 #include "judge/bench/facts.h"
 #include "judge/bench/predict.h"
@@ -115,6 +117,13 @@ double BudgetOf(const BenchOptions& options, const judge::RunSetup& setup) {
   return options.launches > 0 ? 0 : setup.budget_s;
 }
 
+// With --launches, since a budget that cuts these leaves no other trace of them.
+std::string BudgetText(double budget_s, int launches) {
+  if (budget_s <= 0) return "none";
+  const std::string budget = judge::DurationText(budget_s);
+  return launches > 0 ? fmt::format("{} with --launches {}", budget, launches) : budget;
+}
+
 // --delta, else what is known to be no difference: two builds of one source differ by where their code lies
 // (docs/decisions/0009).
 double DeltaOf(const BenchOptions& options) {
@@ -196,22 +205,26 @@ class Bench {
 
  private:
   // All of the manifest that needs no measuring.
-  judge::Manifest Define() const {
+  judge::Manifest Define() {
     judge::Manifest manifest = judge::ManifestOf(setup_);
     manifest.run_id = fmt::format("{}-{}", judge::UtcTimeForFileName(), setup_.suite);
     manifest.launches = judge::LaunchesToRun(setup_, options_.launches);
     manifest.delta = delta_;
     manifest.seed = options_.seed;
     manifest.threads = context_.Threads();
+    manifest.settings["budget"] = BudgetText(budget_s_, options_.launches);
     manifest.time = judge::UtcTime();
-    manifest.command_line = judge::CommandLine(context_.argv);
+    manifest.command_line = CommandLineHere(context_.argv);
     manifest.not_measured = judge::NotMeasured(setup_, manifest.threads);
     std::vector<std::filesystem::path> code = {sys::OwnProgram(), KernelLibraryPath(0), KernelLibraryPath(1)};
     for (const std::string& variant : setup_.variants) {
       const std::optional<OutsideVariant> outside = ParseOutside(variant);
       if (!outside) continue;
-      code.push_back(outside->library);
-      if (variant == setup_.baseline && SecondLinkOf(outside->library).copied) {
+      AddFile(outside->library, code);
+      if (variant != setup_.baseline) continue;
+      const SecondLink null_arm = SecondLinkOf(outside->library);
+      AddFile(null_arm.path, code);
+      if (null_arm.copied) {
         manifest.not_measured.push_back(
             fmt::format("what a new build alone changes: the null arm of {} is a copy of its file, with the "
                         "same code at the same "
@@ -225,11 +238,20 @@ class Bench {
           "inputs in private memory with huge pages: all variants read them from shared memory, as programs "
           "must");
     }
-    manifest.environment = judge::ReadEnvironmentFacts(code);
+    watch_.emplace(code);
+    manifest.code = watch_->files();
+    manifest.environment = judge::ReadEnvironmentFacts(manifest.code);
+    manifest.environment.isa = NameOf(ActiveIsa());
     return manifest;
   }
 
-  // The program, what its being one means for the results, and of its command the words that are files.
+  // Once, though several variants may come from it.
+  static void AddFile(const std::filesystem::path& file, std::vector<std::filesystem::path>& code) {
+    if (std::find(code.begin(), code.end(), file) == code.end()) code.push_back(file);
+  }
+
+  // The program, what its being one means for the results, and the files of its code: the one that is started
+  // and, since that may be an interpreter, the first further word that is a file.
   void AddProgram(const ProgramCommand& program, judge::Manifest& manifest,
                   std::vector<std::filesystem::path>& code) const {
     manifest.programs.push_back({program.name, program.command, subject_.AboutProgram(program.name)});
@@ -242,9 +264,12 @@ class Bench {
           fmt::format("what a new build changes: the null arm of {} is a second process of the same command",
                       program.name));
     }
+    AddFile(sys::FindProgram(program.argv.front()), code);
     std::error_code ignored;
-    std::copy_if(program.argv.begin(), program.argv.end(), std::back_inserter(code),
-                 [&](const std::string& word) { return std::filesystem::is_regular_file(word, ignored); });
+    const auto script = std::find_if(program.argv.begin() + 1, program.argv.end(), [&](const auto& word) {
+      return std::filesystem::is_regular_file(word, ignored);
+    });
+    if (script != program.argv.end()) AddFile(*script, code);
   }
 
   // What is wrong with the directory, or with the records of a run to resume, is said before any waiting.
@@ -272,7 +297,8 @@ class Bench {
   }
 
   judge::SessionResult Measure(judge::Manifest manifest) {
-    judge::ProcessRunner runner(LaunchCommand(programs_), session_.directory / "launch.mark", Stopped);
+    judge::ProcessRunner processes(LaunchCommand(programs_), session_.directory / "launch.mark", Stopped);
+    judge::WatchedRunner runner(processes, *watch_);
     const judge::SessionHooks hooks{
         .runner = runner,
         .stop = Stopped,
@@ -337,6 +363,7 @@ class Bench {
   double budget_s_;
   double rerun_wait_s_;
   judge::SessionOptions session_;
+  std::optional<judge::CodeWatch> watch_;
   std::optional<Progress> progress_;
   std::string phase_;
   int64_t shown_ = 0;

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <thread>
 
 #include "app/commands/command.h"
@@ -85,6 +86,16 @@ std::optional<judge::Fitness> FitMachine(const FitnessOptions& options,
   return fitness;
 }
 
+std::string CommandLineHere(const std::vector<std::string>& argv) {
+  std::string line;
+  for (const char* name : {"PAGODA_ISA", "PAGODA_THREADS", "PAGODA_KERNELS"}) {
+    const char* const value = std::getenv(name);
+    if (value == nullptr || *value == '\0') continue;
+    line += fmt::format("{}={} ", name, judge::CommandLine({value}));
+  }
+  return line + judge::CommandLine(argv);
+}
+
 void AddSeedOption(CLI::App& command, uint64_t& seed, const std::string& help) {
   command.add_option("--seed", seed, help)->type_name("N")->check([](const std::string& text) {
     const bool digits = text.find_first_not_of("0123456789") == std::string::npos;
@@ -126,7 +137,7 @@ std::string RunDirectory::CommandToGoOn(std::vector<std::string> argv,
                                         const std::filesystem::path& directory) const {
   if (!resume) argv.emplace_back("--resume");
   if (out.empty()) argv.insert(argv.end(), {"--out", directory.string()});
-  return judge::CommandLine(argv);
+  return CommandLineHere(argv);
 }
 
 }  // namespace pagoda::app

@@ -43,6 +43,10 @@ void AddFitnessOptions(CLI::App& command, FitnessOptions& options);
 std::optional<judge::Fitness> FitMachine(const FitnessOptions& options,
                                          const std::function<void(const std::string&)>& warn);
 
+// The command line of this process as a shell takes it, with the settings from the environment that change
+// what is measured (PAGODA_ISA, PAGODA_THREADS, PAGODA_KERNELS) in front.
+std::string CommandLineHere(const std::vector<std::string>& argv);
+
 // The option --seed.
 void AddSeedOption(CLI::App& command, uint64_t& seed, const std::string& help);
 // The option --lock: "wait" or "refuse".

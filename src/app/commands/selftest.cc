@@ -20,7 +20,9 @@
 #include "app/subjects/kernel_library.h"
 #include "app/subjects/planted_faults.h"
 #include "base/sys/process.h"
+#include "engine/simd/isa.h"
 #include "judge/bench/case_name.h"
+#include "judge/bench/code_watch.h"
 #include "judge/bench/facts.h"
 #include "judge/bench/process_runner.h"
 #include "judge/bench/session.h"
@@ -80,8 +82,8 @@ class Selftest {
   }
 
   int Run() {
-    result_.environment = judge::ReadEnvironmentFacts(
-        {sys::OwnProgram(), KernelLibraryPath(0), KernelLibraryPath(1), KernelLibraryPath(2)});
+    result_.environment = judge::ReadEnvironmentFacts(watch_.files());
+    result_.environment.isa = NameOf(ActiveIsa());
     OpenDirectory();
     CatchStops();
     sys::MachineLock lock;
@@ -105,7 +107,7 @@ class Selftest {
   }
 
  private:
-  judge::ProcessRunner Runner() const {
+  judge::ProcessRunner Processes() const {
     return {SelftestLaunchCommand(options_.variant), directory_ / "launch.mark", Stopped};
   }
 
@@ -153,7 +155,8 @@ class Selftest {
     std::error_code ignored;
     const judge::Records earlier = fs::exists(file, ignored) ? judge::ReadRecords(file) : judge::Records();
     judge::RecordWriter writer(file);
-    judge::ProcessRunner runner = Runner();
+    judge::ProcessRunner processes = Processes();
+    judge::WatchedRunner runner(processes, watch_);
     progress_.emplace("gate", cases.size(), context_.quiet);
     std::string shown;
     judge::RunGate("selftest-gate", cases, context_.Threads(), earlier.gates,
@@ -198,15 +201,17 @@ class Selftest {
     manifest.seed = options_.seed + static_cast<uint64_t>(run);
     manifest.threads = context_.Threads();
     manifest.time = judge::UtcTime();
-    manifest.command_line = judge::CommandLine(context_.argv);
+    manifest.command_line = CommandLineHere(context_.argv);
     manifest.environment = result_.environment;
+    manifest.code = watch_.files();
     judge::SessionOptions session;
     session.directory = directory_ / fmt::format("run-{:04}", run + 1);
     session.launches = manifest.launches;
     session.limits = limits_;
     std::error_code ignored;
     session.resume = options_.run.resume && fs::exists(session.directory / judge::kManifestFile, ignored);
-    judge::ProcessRunner runner = Runner();
+    judge::ProcessRunner processes = Processes();
+    judge::WatchedRunner runner(processes, watch_);
     const judge::SessionHooks hooks{
         .runner = runner,
         .stop = Stopped,
@@ -251,6 +256,8 @@ class Selftest {
   SelftestSubject subject_;
   judge::RunSetup setup_;
   fs::path directory_;
+  judge::CodeWatch watch_{
+      {sys::OwnProgram(), KernelLibraryPath(0), KernelLibraryPath(1), KernelLibraryPath(2)}};
   judge::EnvironmentLimits limits_;
   SelftestResult result_;
   std::optional<Progress> progress_;

@@ -57,6 +57,16 @@ class Descriptor {
 
 }  // namespace
 
+FileIdentity IdentityOf(const std::filesystem::path& path) {
+  struct stat status{};
+  if (stat(path.c_str(), &status) != 0) ThrowIo(path, "can't be looked at", errno);
+  constexpr int64_t kNsPerSecond = 1'000'000'000;
+  return {.device = status.st_dev,
+          .inode = status.st_ino,
+          .size = status.st_size,
+          .changed_ns = status.st_ctim.tv_sec * kNsPerSecond + status.st_ctim.tv_nsec};
+}
+
 FileMap::FileMap(const std::filesystem::path& path) {
   // Without O_NONBLOCK, opening a pipe that nobody writes to would wait for ever.
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -25,6 +26,16 @@ class FileMap {
   const std::byte* data_ = nullptr;
   size_t size_ = 0;
 };
+
+// What tells a file from one that takes its place or from itself with other contents, without reading it.
+struct FileIdentity {
+  uint64_t device = 0, inode = 0;
+  int64_t size = 0;
+  int64_t changed_ns = 0;  // of contents or place, which nobody can set back as they can the time of writing
+  friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
+};
+// Of what a link points to. Throws Error (kIo, the path as its field).
+FileIdentity IdentityOf(const std::filesystem::path& path);
 
 // Bytes written go to a temporary file in the same folder; Commit syncs it and renames it over `path`.
 // Without Commit nothing is left. A `path` that exists and is a device or a pipe (/dev/stdout, /dev/null) is

@@ -12,8 +12,10 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <sstream>
 #include <system_error>
 
 #include "base/sys/clock.h"
@@ -161,6 +163,21 @@ std::FILE* TakeStandardOutput() {
     throw Error(ErrorCode::kIo, "standard output", fmt::format("can't be taken: {}", std::strerror(errno)));
   }
   return file;
+}
+
+std::filesystem::path FindProgram(const std::string& word) {
+  const auto runs = [](const std::filesystem::path& path) {
+    std::error_code ignored;
+    return std::filesystem::is_regular_file(path, ignored) && access(path.c_str(), X_OK) == 0;
+  };
+  if (word.find('/') != std::string::npos) return std::filesystem::path(runs(word) ? word : "");
+  const char* const path = std::getenv("PATH");
+  std::istringstream folders(path == nullptr ? "" : path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const auto file = std::filesystem::path(folder.empty() ? "." : folder) / word;
+    if (runs(file)) return file;
+  }
+  return {};
 }
 
 std::string OwnProgram() {

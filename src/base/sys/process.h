@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdio>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -52,6 +53,10 @@ int OwnPid();
 // Standard output for the caller alone: whatever else prints goes to standard error from now on. Throws Error
 // (kIo).
 std::FILE* TakeStandardOutput();
+
+// The file that starting `word` runs: itself with a slash in it, else what PATH finds; empty when there is
+// none.
+std::filesystem::path FindProgram(const std::string& word);
 
 // The path of the program that runs, for running it again.
 std::string OwnProgram();

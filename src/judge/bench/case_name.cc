@@ -6,8 +6,11 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
+#include <span>
 #include <string>
 
+#include "base/hash.h"
 #include "pagoda/status.h"
 
 namespace pagoda::judge {
@@ -18,22 +21,6 @@ constexpr int64_t kMaxKeys = int64_t{1} << 30;
 constexpr int64_t kMaxHeads = 65536;
 constexpr int64_t kMaxHeadDim = 65536;
 constexpr std::array kFloatTypes = {DType::kF32, DType::kF16, DType::kBF16};
-
-// "4096", or "512x3-4096" where sequences differ.
-std::string LengthsText(const std::vector<int64_t>& lengths) {
-  const bool equal =
-      std::adjacent_find(lengths.begin(), lengths.end(), std::not_equal_to<>()) == lengths.end();
-  if (equal && !lengths.empty()) return fmt::format("{}", lengths.front());
-  std::string text;
-  for (auto run = lengths.begin(); run != lengths.end();) {
-    const auto end = std::find_if(run, lengths.end(), [&](int64_t n) { return n != *run; });
-    if (!text.empty()) text += '-';
-    text += fmt::format("{}", *run);
-    if (end - run > 1) text += fmt::format("x{}", end - run);
-    run = end;
-  }
-  return text;
-}
 
 std::string PhaseText(const std::vector<int64_t>& queries) {
   const std::string rows = LengthsText(queries);
@@ -128,7 +115,60 @@ void CheckBlocks(const CaseSpec& spec) {
   }
 }
 
+// Equal ids are the same pages, so all of them count; they are too many to list.
+std::string BlocksText(const std::vector<std::vector<int64_t>>& blocks) {
+  if (blocks.empty()) return "none";
+  uint64_t hash = kHashOfNothing;
+  for (const std::vector<int64_t>& ids : blocks) {
+    const int64_t size = std::ssize(ids);
+    hash = HashOf(std::as_bytes(std::span(ids)), HashOf(std::as_bytes(std::span(&size, 1)), hash));
+  }
+  return fmt::format("{:016x}", hash);
+}
+
 }  // namespace
+
+std::string LengthsText(const std::vector<int64_t>& lengths) {
+  const bool equal =
+      std::adjacent_find(lengths.begin(), lengths.end(), std::not_equal_to<>()) == lengths.end();
+  if (equal && !lengths.empty()) return fmt::format("{}", lengths.front());
+  std::string text;
+  for (auto run = lengths.begin(); run != lengths.end();) {
+    const auto end = std::find_if(run, lengths.end(), [&](int64_t n) { return n != *run; });
+    if (!text.empty()) text += '-';
+    text += fmt::format("{}", *run);
+    if (end - run > 1) text += fmt::format("x{}", end - run);
+    run = end;
+  }
+  return text;
+}
+
+Definition ProblemOf(const CaseSpec& spec) {
+  const auto yes = [](bool set) { return set ? "yes" : "no"; };
+  const auto number = [](auto value) { return fmt::format("{}", value); };
+  return {{"op", spec.op},
+          {"batch", number(spec.contexts.size())},
+          {"contexts", LengthsText(spec.contexts)},
+          {"queries", LengthsText(spec.queries)},
+          {"shared blocks", BlocksText(spec.blocks)},
+          {"q_heads", number(spec.q_heads)},
+          {"kv_heads", number(spec.kv_heads)},
+          {"head_dim", number(spec.head_dim)},
+          {"head_dim_v", number(spec.head_dim_v)},
+          {"page_size", number(spec.page_size)},
+          {"layout", spec.hnd ? "HND" : "NHD"},
+          {"combined", yes(spec.combined)},
+          {"table", spec.padded ? "padded" : "csr"},
+          {"index", spec.index64 ? "i64" : "i32"},
+          {"causal", yes(spec.causal)},
+          {"window_left", number(spec.window_left)},
+          {"window_right", number(spec.window_right)},
+          {"softcap", number(spec.softcap)},
+          {"alibi", yes(spec.alibi)},
+          {"sinks", yes(spec.sinks)},
+          {"atol", number(spec.atol)},
+          {"rtol", number(spec.rtol)}};
+}
 
 std::string CaseName(const CaseSpec& spec) {
   return CaseName(spec, fmt::format("s{}", LengthsText(spec.contexts)), PhaseText(spec.queries));

@@ -1,10 +1,13 @@
 // Case names: one grammar, both ways.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "judge/bench/suite.h"
+#include "judge/record/record.h"
 
 namespace pagoda::judge {
 
@@ -22,6 +25,13 @@ CaseSpec ParseCaseName(std::string_view name);
 // CaseName() with words in the places of lengths and phase, for batches with too many lengths to list:
 //   b32_h16_kv8_azure_conversation_bs64_hd128_bf16_decode
 std::string CaseName(const CaseSpec& spec, std::string_view lengths, std::string_view phase);
+
+// "4096", or "512x3-4096" where sequences differ.
+std::string LengthsText(const std::vector<int64_t>& lengths);
+
+// The spec by the names of a suite file, without what a manifest's case holds besides: two cases of one name
+// are the same problem only where these agree.
+Definition ProblemOf(const CaseSpec& spec);
 
 // Throws Error naming the field whose value no kernel could be asked for: lengths below 0, no query at all,
 // blocks that don't cover a sequence or that pages don't divide, q_heads not a multiple of kv_heads, a

@@ -7,19 +7,13 @@
 #include <numeric>
 #include <set>
 
+#include "base/hash.h"
 #include "base/random.h"
 #include "judge/record/jsonl.h"
 #include "pagoda/status.h"
 
 namespace pagoda::judge {
 namespace {
-
-// FNV-1a, so that a case keeps its seeds when others join or leave the suite.
-uint64_t HashOf(std::string_view text) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return hash;
-}
 
 bool Failed(LaunchStatus status) {
   return status == LaunchStatus::kGateFailed || status == LaunchStatus::kHung ||
@@ -209,6 +203,7 @@ LaunchPlan MakeLaunchPlan(const ExecutionPlan& run, const CaseArms& c, int launc
   plan.launch = launch;
   plan.attempt = attempt;
   plan.seed = run.seed;
+  // The hash of the name, so that a case keeps its seeds when others join or leave the suite.
   for (const uint64_t part :
        {HashOf(c.spec.name), static_cast<uint64_t>(launch), static_cast<uint64_t>(attempt)}) {
     uint64_t state = plan.seed ^ part;

@@ -8,9 +8,10 @@
 #include <cstdint>
 #include <ctime>
 
+#include "base/hash.h"
 #include "base/io/mapped_file.h"
-#include "base/sys/cpu.h"
 #include "base/shell_words.h"
+#include "base/sys/cpu.h"
 #include "git_commit.h"
 
 namespace pagoda::judge {
@@ -47,11 +48,13 @@ std::string MemoryText(const sys::MachineInfo& machine) {
   return text;
 }
 
+std::string HashText(uint64_t hash) { return fmt::format("{:016x}", hash); }
+
 std::tm UtcNow() { return fmt::gmtime(std::time(nullptr)); }
 
 }  // namespace
 
-EnvironmentFacts ReadEnvironmentFacts(const std::vector<std::filesystem::path>& binaries) {
+EnvironmentFacts ReadEnvironmentFacts(const std::vector<CodeFile>& code) {
   const sys::MachineInfo machine = sys::ReadMachineInfo();
   EnvironmentFacts facts;
   facts.cpu = CpuText(machine);
@@ -61,20 +64,16 @@ EnvironmentFacts ReadEnvironmentFacts(const std::vector<std::filesystem::path>& 
   facts.kernel = machine.kernel;
   facts.compiler = std::string(PAGODA_COMPILER);
   facts.build_flags = std::string(PAGODA_BUILD_FLAGS);
-  facts.binary_hash = HashOfFiles(binaries);
+  uint64_t hash = kHashOfNothing;
+  for (const CodeFile& file : code) hash = HashOf(file.hash, hash);
+  facts.binary_hash = HashText(hash);
   facts.git_commit = std::string(kGitCommit);
   facts.git_dirty = kGitDirty;
   return facts;
 }
 
-std::string HashOfFiles(const std::vector<std::filesystem::path>& files) {
-  // FNV-1a: told apart are builds, not attackers.
-  uint64_t hash = 0xcbf29ce484222325;
-  for (const std::filesystem::path& path : files) {
-    const io::MappedFile file(path);
-    for (const std::byte b : file.bytes()) hash = (hash ^ static_cast<uint64_t>(b)) * 0x100000001b3;
-  }
-  return fmt::format("{:016x}", hash);
+std::string HashOfFile(const std::filesystem::path& file) {
+  return HashText(HashOf(io::MappedFile(file).bytes()));
 }
 
 std::string UtcTime() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", UtcNow()); }

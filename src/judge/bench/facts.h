@@ -9,12 +9,11 @@
 
 namespace pagoda::judge {
 
-// The machine and this build. `binaries` are the program and the libraries that it measures: their contents
-// give binary_hash.
-EnvironmentFacts ReadEnvironmentFacts(const std::vector<std::filesystem::path>& binaries);
+// The machine and this build, with one hash of all its code.
+EnvironmentFacts ReadEnvironmentFacts(const std::vector<CodeFile>& code);
 
-// 16 hexadecimal digits over the contents of the files, in this order. Throws Error (kIo) naming a file.
-std::string HashOfFiles(const std::vector<std::filesystem::path>& files);
+// 16 hexadecimal digits over its contents. Throws Error (kIo) naming the file.
+std::string HashOfFile(const std::filesystem::path& file);
 
 // "2026-03-01T12:34:56Z" for now, and the same as a part of a file name: "2026-03-01-123456".
 std::string UtcTime();

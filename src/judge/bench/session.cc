@@ -202,7 +202,8 @@ std::optional<Manifest> OpenRunDirectory(const SessionOptions& options, const Ma
   }
   Manifest recorded = ReadManifest(manifest);
   Manifest wanted = asked;
-  if (options.launches == 0) wanted.launches = recorded.launches;
+  // A budget may have cut them.
+  if (options.launches == 0 || options.budget_s > 0) wanted.launches = recorded.launches;
   const std::vector<std::string> differences = ManifestDifferences(recorded, wanted);
   if (!differences.empty()) {
     throw Error(ErrorCode::kInvalidArgument, "--resume",

@@ -197,12 +197,14 @@ Manifest ManifestOf(const RunSetup& setup) {
                               .flops = facts.flops,
                               .run_bytes = facts.run_bytes,
                               .dtype = std::string(NameOf(spec.dtype)),
-                              .cache = spec.cold ? "cold" : "warm"});
+                              .cache = spec.cold ? "cold" : "warm",
+                              .problem = ProblemOf(spec)});
   }
   manifest.sweeps = SweepsOf(setup.cases);
   manifest.variants = setup.variants;
   manifest.baseline = setup.baseline;
   manifest.unsupported = setup.unsupported;
+  manifest.settings = {{"epoch_ms", fmt::format("{}", setup.Protocol().epoch_ns / 1e6)}};
   return manifest;
 }
 

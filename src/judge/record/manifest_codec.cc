@@ -17,9 +17,19 @@ std::vector<std::string> StringsIn(const io::JsonField& field) {
   return strings;
 }
 
+// Older manifests have none.
+Definition DefinitionIn(const io::JsonField& field, std::string_view key) {
+  Definition definition;
+  const auto object = field.Find(key);
+  if (!object) return definition;
+  for (const std::string& name : object->Keys()) definition.emplace(name, object->At(name).String());
+  return definition;
+}
+
 json Encode(const EnvironmentFacts& facts) {
   return {{"cpu", facts.cpu},
           {"cpu_flags", facts.cpu_flags},
+          {"isa", facts.isa},
           {"caches", facts.caches},
           {"memory", facts.memory},
           {"kernel", facts.kernel},
@@ -34,6 +44,7 @@ EnvironmentFacts DecodeFacts(const io::JsonField& field) {
   EnvironmentFacts facts;
   facts.cpu = field.At("cpu").String();
   facts.cpu_flags = field.At("cpu_flags").String();
+  if (const auto isa = field.Find("isa")) facts.isa = isa->String();  // older manifests have none
   facts.caches = field.At("caches").String();
   facts.memory = field.At("memory").String();
   facts.kernel = field.At("kernel").String();
@@ -81,7 +92,8 @@ ManifestCase DecodeCase(const io::JsonField& field) {
           .flops = NumberAtLeast(field, "flops", 0),
           .run_bytes = NumberAtLeast(field, "run_bytes", 0),
           .dtype = field.At("dtype").String(),
-          .cache = CacheIn(field)};
+          .cache = CacheIn(field),
+          .problem = DefinitionIn(field, "problem")};
 }
 
 Sweep DecodeSweep(const io::JsonField& field) {
@@ -108,6 +120,15 @@ json Encode(const std::vector<Sweep>& sweeps) {
 }
 
 }  // namespace
+
+std::vector<DefinitionChange> Changes(const Definition& before, const Definition& after) {
+  std::vector<DefinitionChange> changes;
+  for (const auto& [name, value] : before) {
+    const auto now = after.find(name);
+    if (now != after.end() && now->second != value) changes.push_back({name, value, now->second});
+  }
+  return changes;
+}
 
 int IntAtLeast(const io::JsonField& field, std::string_view key, int least) {
   const io::JsonField value = field.At(key);
@@ -150,7 +171,8 @@ json Encode(const Manifest& manifest) {
                      {"flops", x.flops},
                      {"run_bytes", x.run_bytes},
                      {"dtype", x.dtype},
-                     {"cache", x.cache}});
+                     {"cache", x.cache},
+                     {"problem", x.problem}});
   }
   json unsupported = json::array();
   for (const Unsupported& x : manifest.unsupported) {
@@ -160,6 +182,8 @@ json Encode(const Manifest& manifest) {
   for (const ManifestProgram& x : manifest.programs) {
     programs.push_back({{"name", x.name}, {"command", x.command}, {"about", x.about}});
   }
+  json code = json::array();
+  for (const CodeFile& x : manifest.code) code.push_back({{"path", x.path}, {"hash", x.hash}});
   return {{"schema", manifest.schema},
           {"run_id", manifest.run_id},
           {"suite", manifest.suite},
@@ -173,6 +197,8 @@ json Encode(const Manifest& manifest) {
           {"delta", manifest.delta},
           {"seed", manifest.seed},
           {"threads", manifest.threads},
+          {"settings", manifest.settings},
+          {"code", std::move(code)},
           {"time", manifest.time},
           {"command_line", manifest.command_line},
           {"environment", Encode(manifest.environment)},
@@ -205,6 +231,12 @@ Manifest DecodeManifest(const io::JsonField& file) {
   manifest.delta = NumberAtLeast(file, "delta", 0);
   manifest.seed = file.At("seed").Unsigned();
   manifest.threads = IntAtLeast(file, "threads", 1);
+  manifest.settings = DefinitionIn(file, "settings");
+  if (const auto code = file.Find("code")) {  // older manifests have none
+    for (const io::JsonField& x : code->Elements()) {
+      manifest.code.push_back({.path = x.At("path").String(), .hash = x.At("hash").String()});
+    }
+  }
   manifest.time = file.At("time").String();
   manifest.command_line = file.At("command_line").String();
   manifest.environment = DecodeFacts(file.At("environment"));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -74,8 +75,8 @@ struct LaunchRecord {
   EnvironmentSample before;
   EnvironmentSample after;
   double elapsed_s = 0;  // of the whole launch, set-up and warm-up included
-};
   std::string place;     // the line that it was read from, "records.jsonl:21"; empty: none
+};
 
 // One gate run: one variant, one case, one seed.
 struct GateRecord {
@@ -99,6 +100,16 @@ struct Records {
       0;  // 1 when the last line was cut short (a kill while it was written); it counts as not there
 };
 
+// What was asked for, by name and as text. Every writer of a version writes all names of a kind; older
+// manifests have none, and what isn't there isn't known.
+using Definition = std::map<std::string, std::string>;
+
+// A name of both whose values differ.
+struct DefinitionChange {
+  std::string name, before, after;
+};
+std::vector<DefinitionChange> Changes(const Definition& before, const Definition& after);
+
 struct ManifestCase {
   std::string name;
   double weight = 1;
@@ -107,6 +118,7 @@ struct ManifestCase {
   double run_bytes = 0;  // contiguous bytes per page run, which bounds the bandwidth
   std::string dtype;     // "f32", "f16", "bf16"
   std::string cache = "cold";
+  Definition problem = {};  // everything else that makes it this problem
 };
 
 struct SweepPoint {
@@ -141,10 +153,17 @@ struct Ceilings {
   std::vector<ComputeCeiling> compute;
 };
 
+// A file whose code a run measures.
+struct CodeFile {
+  std::string path;
+  std::string hash;  // of its contents
+};
+
 // What ran and on what. Strings are for people; empty: not known.
 struct EnvironmentFacts {
   std::string cpu;
   std::string cpu_flags;
+  std::string isa;  // of Pagoda's own kernels: "scalar", "avx2" …
   std::string caches;
   std::string memory;
   std::string kernel;
@@ -183,7 +202,9 @@ struct Manifest {
   double delta = 0.01;                    // the smallest relative difference that matters
   uint64_t seed = 0;
   int threads = 1;
-  std::string time;  // ISO 8601, UTC
+  Definition settings;         // of timing, beyond the fields above
+  std::vector<CodeFile> code;  // older manifests have none
+  std::string time;            // ISO 8601, UTC
   std::string command_line;
   EnvironmentFacts environment;
   Ceilings ceilings;

@@ -77,6 +77,7 @@ std::vector<DifferingFact> DifferingFacts(const Manifest& before, const Manifest
       {"time", before.time, after.time},
       {"CPU", a.cpu, b.cpu},
       {"CPU flags", a.cpu_flags, b.cpu_flags},
+      {"instruction set", a.isa, b.isa},
       {"caches", a.caches, b.caches},
       {"memory", a.memory, b.memory},
       {"bandwidth ceiling", BestBandwidth(before), BestBandwidth(after)},
@@ -90,6 +91,8 @@ std::vector<DifferingFact> DifferingFacts(const Manifest& before, const Manifest
       {"launches a case", std::to_string(before.launches), std::to_string(after.launches)},
       {"seed", std::to_string(before.seed), std::to_string(after.seed)},
       {"command", before.command_line, after.command_line}};
+  for (const auto& [name, was, is] : Changes(before.settings, after.settings))
+    facts.push_back({name, was, is});
   std::erase_if(facts, [](const DifferingFact& fact) { return fact.before == fact.after; });
   return facts;
 }

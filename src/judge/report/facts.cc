@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -43,6 +44,20 @@ void AddCeilings(const Ceilings& ceilings, Facts& facts) {
   }
   AddKnown("read bandwidth", bandwidth, facts);
   AddKnown("compute peak", compute, facts);
+}
+
+// The instruction set that ran, and whose peaks bound the times where these are others: ceilings are the
+// machine's, whatever PAGODA_ISA says.
+std::string IsaText(const Manifest& manifest) {
+  const std::string& isa = manifest.environment.isa;
+  std::set<std::string> peaks;
+  for (const ManifestCase& item : manifest.cases) {
+    for (const ComputeCeiling& ceiling : manifest.ceilings.compute) {
+      if (ceiling.dtype == DTypeOfPeak(manifest.ceilings, item.dtype)) peaks.insert(ceiling.isa);
+    }
+  }
+  if (isa.empty() || peaks.empty() || peaks == std::set{isa}) return isa;
+  return fmt::format("{} (roofline of {})", isa, Listed({peaks.begin(), peaks.end()}));
 }
 
 void AddConditions(const Conditions& conditions, Facts& facts) {
@@ -112,11 +127,13 @@ std::string RunLine(const Replay& replay) {
 
 std::string MachineLine(const Replay& replay) {
   const Conditions conditions = ConditionsOf(replay.records);
-  std::string line = replay.manifest.environment.cpu;
-  if (conditions.good == 0) return line;
-  if (!line.empty()) line += " · ";
-  return line +
-         fmt::format("load ≤ {:.2f}, steal ≤ {}", conditions.most_load, Percent(conditions.most_steal));
+  std::vector<std::string> parts = {replay.manifest.environment.cpu, IsaText(replay.manifest)};
+  if (conditions.good > 0) {
+    parts.push_back(
+        fmt::format("load ≤ {:.2f}, steal ≤ {}", conditions.most_load, Percent(conditions.most_steal)));
+  }
+  std::erase(parts, "");
+  return fmt::format("{}", fmt::join(parts, " · "));
 }
 
 std::vector<Fact> EnvironmentFactsOf(const Replay& replay) {
@@ -124,6 +141,7 @@ std::vector<Fact> EnvironmentFactsOf(const Replay& replay) {
   Facts facts;
   AddKnown("CPU", e.cpu, facts);
   AddKnown("CPU flags", e.cpu_flags, facts);
+  AddKnown("instruction set", IsaText(replay.manifest), facts);
   AddKnown("caches", e.caches, facts);
   AddKnown("memory", e.memory, facts);
   AddKnown("kernel", e.kernel, facts);

@@ -17,7 +17,7 @@ struct Fact {
 // "seed-paged-attention · 10 cases · 12 launches a case · 2 threads · 3 m 41 s of launches"
 std::string RunLine(const Replay& replay);
 
-// "Example CPU · load ≤ 0.10, steal ≤ 0.0%"; empty when nothing is known.
+// "Example CPU · avx2 · load ≤ 0.10, steal ≤ 0.0%"; empty when nothing is known.
 std::string MachineLine(const Replay& replay);
 
 // CPU, memory, kernel, compiler, commit, ceilings, load … Only what is known.

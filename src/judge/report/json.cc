@@ -140,6 +140,7 @@ Json EnvironmentToJson(const Replay& replay) {
   const EnvironmentFacts& e = replay.manifest.environment;
   return {{"cpu", e.cpu},
           {"cpu_flags", e.cpu_flags},
+          {"isa", e.isa.empty() ? Json(nullptr) : Json(e.isa)},
           {"caches", e.caches},
           {"memory", e.memory},
           {"kernel", e.kernel},

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/io/shown.h"
 #include "base/listed.h"
 #include "judge/record/jsonl.h"
 #include "judge/stats/power.h"
@@ -72,6 +73,10 @@ std::vector<std::string> Without(std::vector<std::string> names, const std::vect
 std::string OtherProblem(const ManifestCase& a, const ManifestCase& b) {
   if (a.dtype != b.dtype) return fmt::format("dtype {} there and {} here", a.dtype, b.dtype);
   if (a.cache != b.cache) return fmt::format("a {} cache there and a {} one here", a.cache, b.cache);
+  if (const auto changes = Changes(a.problem, b.problem); !changes.empty()) {
+    const auto& [name, there, here] = changes.front();
+    return fmt::format("{} {} there and {} here", name, io::Shown(there), io::Shown(here));
+  }
   const auto number = [](std::string_view what, double there, double here) {
     return there == here ? "" : fmt::format("{} {} there and {} here", what, there, here);
   };

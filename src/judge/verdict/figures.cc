@@ -94,16 +94,22 @@ double BandwidthAt(const Ceilings& ceilings, double run_bytes, int threads) {
   return below->second + part * (above->second - below->second);
 }
 
+std::string_view DTypeOfPeak(const Ceilings& ceilings, std::string_view dtype) {
+  const bool measured = std::any_of(ceilings.compute.begin(), ceilings.compute.end(),
+                                    [&](const ComputeCeiling& ceiling) { return ceiling.dtype == dtype; });
+  return measured ? dtype : "f32";
+}
+
 double PeakAt(const Ceilings& ceilings, std::string_view dtype, int threads) {
+  const std::string_view wanted = DTypeOfPeak(ceilings, dtype);
   double exact = 0;
   double scaled = 0;
   for (const ComputeCeiling& ceiling : ceilings.compute) {
-    if (ceiling.dtype != dtype) continue;
+    if (ceiling.dtype != wanted) continue;
     if (ceiling.threads == threads) exact = std::max(exact, ceiling.gflop_per_s);
     if (ceiling.threads == 1) scaled = std::max(scaled, ceiling.gflop_per_s * threads);
   }
-  if (exact > 0 || scaled > 0) return exact > 0 ? exact : scaled;
-  return dtype == "f32" ? 0 : PeakAt(ceilings, "f32", threads);
+  return exact > 0 ? exact : scaled;
 }
 
 std::vector<Figures> ComputeFigures(const Manifest& manifest, const Records& records,

@@ -34,9 +34,10 @@ struct Figures {
 // nearest beyond either end. Ceilings of `threads` threads, else of the most threads below. 0 when none is
 // known.
 double BandwidthAt(const Ceilings& ceilings, double run_bytes, int threads);
-// The best GFLOP/s of any instruction set for inputs of this dtype, of f32 where that isn't known (it is then
-// computed in f32). Ceilings of one thread are scaled to `threads` where no others are known. 0 when none is
-// known.
+// The dtype whose peaks bound one: itself, or f32 where no peak of it is known (it is then computed in f32).
+std::string_view DTypeOfPeak(const Ceilings& ceilings, std::string_view dtype);
+// The best GFLOP/s of any instruction set for inputs of this dtype, by DTypeOfPeak. Ceilings of one thread
+// are scaled to `threads` where no others are known. 0 when none is known.
 double PeakAt(const Ceilings& ceilings, std::string_view dtype, int threads);
 
 // Cases x variants, in the manifest's order. `sorted` is SortRecords of the same arguments.

@@ -162,6 +162,14 @@ TEST(Process, LeavesNoDescriptorsBehind) {
   EXPECT_EQ(open_descriptors(), before);
 }
 
+TEST(Process, FindsTheFileThatAWordRuns) {
+  EXPECT_EQ(FindProgram("sh").filename(), "sh");
+  EXPECT_TRUE(FindProgram("sh").is_absolute());
+  EXPECT_EQ(FindProgram(OwnProgram()), OwnProgram());
+  EXPECT_EQ(FindProgram("no-such-program"), "");
+  EXPECT_EQ(FindProgram("/"), "");
+}
+
 TEST(Process, KnowsItsOwnProgram) { EXPECT_THAT(OwnProgram(), testing::EndsWith("process_test")); }
 
 }  // namespace

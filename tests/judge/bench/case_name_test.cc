@@ -1,10 +1,13 @@
 #include "judge/bench/case_name.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <random>
+#include <set>
 
 #include "pagoda/status.h"
 
@@ -109,6 +112,53 @@ TEST(ParseCaseName, IsTheInverseOfCaseName) {
     EXPECT_EQ(back.window_left, s.window_left);
     EXPECT_EQ(CaseName(back), name);
   }
+}
+
+// A name holds all that a launch needs to make its inputs, besides blocks and tolerances, and a given name
+// ("name" in a suite) may hide any of it.
+TEST(ProblemOf, ChangesWithEverythingThatMakesACase) {
+  const CaseSpec spec = ParseCaseName("b2_h16_kv8_s100-200_bs64_hd128_bf16_q2-3");
+  const auto changed = [&spec](auto change) {
+    CaseSpec other = spec;
+    change(other);
+    std::vector<std::string> names;
+    for (const DefinitionChange& c : Changes(ProblemOf(spec), ProblemOf(other))) names.push_back(c.name);
+    return fmt::format("{}", fmt::join(names, ", "));
+  };
+  EXPECT_EQ(changed([](CaseSpec&) {}), "");
+  EXPECT_EQ(changed([](CaseSpec& s) { s.contexts = {200, 100}; }), "contexts");
+  EXPECT_EQ(changed([](CaseSpec& s) { s.queries = {3, 2}; }), "queries");
+  EXPECT_EQ(changed([](CaseSpec& s) { s.contexts = s.queries = {5}; }), "batch, contexts, queries");
+  EXPECT_EQ(changed([](CaseSpec& s) { s.op = "hstu"; }), "op");
+  EXPECT_EQ(changed([](CaseSpec& s) { s.q_heads = 8; }), "q_heads");
+  EXPECT_EQ(changed([](CaseSpec& s) { s.kv_heads = 4; }), "kv_heads");
+  EXPECT_EQ(changed([](CaseSpec& s) { s.head_dim = 64; }), "head_dim");
+  EXPECT_EQ(changed([](CaseSpec& s) { s.head_dim_v = 64; }), "head_dim_v");
+  EXPECT_EQ(changed([](CaseSpec& s) { s.page_size = 16; }), "page_size");
+  EXPECT_EQ(changed([](CaseSpec& s) { s.hnd = true; }), "layout");
+  EXPECT_EQ(changed([](CaseSpec& s) { s.combined = true; }), "combined");
+  EXPECT_EQ(changed([](CaseSpec& s) { s.padded = true; }), "table");
+  EXPECT_EQ(changed([](CaseSpec& s) { s.index64 = true; }), "index");
+  EXPECT_EQ(changed([](CaseSpec& s) { s.causal = false; }), "causal");
+  EXPECT_EQ(changed([](CaseSpec& s) { s.window_left = 7; }), "window_left");
+  EXPECT_EQ(changed([](CaseSpec& s) { s.window_right = 7; }), "window_right");
+  EXPECT_EQ(changed([](CaseSpec& s) { s.softcap = 30; }), "softcap");
+  EXPECT_EQ(changed([](CaseSpec& s) { s.alibi = true; }), "alibi");
+  EXPECT_EQ(changed([](CaseSpec& s) { s.sinks = true; }), "sinks");
+  EXPECT_EQ(changed([](CaseSpec& s) { s.atol = 0.1; }), "atol");
+  EXPECT_EQ(changed([](CaseSpec& s) { s.rtol = 0.1; }), "rtol");
+  EXPECT_EQ(changed([](CaseSpec& s) { s.blocks = {{0}, {0}}; }), "shared blocks");
+}
+
+TEST(ProblemOf, TellsWhichSequencesShareABlock) {
+  CaseSpec spec = ParseCaseName("b2_h16_kv8_s1024_bs64_hd128_bf16_decode");
+  std::set<std::string> texts;
+  for (const auto& blocks : std::vector<std::vector<std::vector<int64_t>>>{
+           {{0, 1}, {0, 2}}, {{0, 1}, {2, 1}}, {{0, 1}, {0, 1}}, {{0}, {1, 0, 2}}}) {
+    spec.blocks = blocks;
+    texts.insert(ProblemOf(spec).at("shared blocks"));
+  }
+  EXPECT_EQ(texts.size(), 4u);
 }
 
 TEST(ParseCaseName, NamesTheCharacterAndWhatWasExpected) {

@@ -237,8 +237,40 @@ TEST_F(SessionTest, TooFewLaunchesAreSaid) {
   options_.launches = 3;
   const SessionResult result = Run();
   EXPECT_EQ(result.manifest.launches, 3);
-  ASSERT_THAT(notes_, SizeIs(1));
-  EXPECT_THAT(notes_[0], HasSubstr(fmt::format("at least {}", LeastLaunches(0.05 / 4))));
+  EXPECT_THAT(notes_, testing::ElementsAre(fmt::format(
+                          "--launches 3 can't decide anything: to answer 4 questions it takes at least {}",
+                          LeastLaunches(0.05 / 4))));
+  fs::remove_all(options_.directory);
+  suite_.cases.resize(1);
+  suite_.variants = {"a", "b"};
+  Run();
+  EXPECT_THAT(notes_.back(), HasSubstr("to answer 1 question it takes at least 6"));
+}
+
+TEST_F(SessionTest, OfOneVariantThereIsNothingToDecideByMoreLaunches) {
+  options_.launches = 3;
+  suite_.variants = {"a"};
+  Run();
+  EXPECT_THAT(notes_, IsEmpty());
+}
+
+TEST_F(SessionTest, ResumeRefusesAnotherProblemUnderTheSameName) {
+  Run();
+  options_.resume = true;
+  suite_.cases[1].softcap = 30;
+  EXPECT_THAT(Refusal(), HasSubstr(suite_.cases[1].name + ": softcap was 0, now 30"));
+  suite_.cases[1].softcap = 0;
+  suite_.epoch_ms = 7;
+  EXPECT_THAT(Refusal(), HasSubstr("epoch_ms was 2, now 7"));
+}
+
+TEST_F(SessionTest, ARunWhoseLaunchesABudgetCutGoesOnByTheSameCommand) {
+  options_.launches = 40;
+  options_.budget_s = 10;
+  Run();
+  ASSERT_LT(SavedManifest().launches, 40);
+  options_.resume = true;
+  EXPECT_EQ(Refusal(), "accepted");
 }
 
 }  // namespace

@@ -188,6 +188,8 @@ TEST_F(SetupTest, TheManifestHoldsCasesFactsAndGaps) {
   EXPECT_EQ(manifest.cases[0].run_bytes, 4096);
   EXPECT_EQ(manifest.cases[0].dtype, "bf16");
   EXPECT_EQ(manifest.cases[0].cache, "cold");
+  EXPECT_EQ(manifest.cases[0].problem.at("contexts"), "64");
+  EXPECT_EQ(manifest.settings.at("epoch_ms"), "2");
   EXPECT_EQ(manifest.baseline, "b");
   EXPECT_THAT(manifest.unsupported, SizeIs(1));
 }

@@ -38,6 +38,12 @@ TEST(Manifest, ComesBackAsItWasWritten) {
   EXPECT_EQ(got.cases[1].run_bytes, 256);
   EXPECT_EQ(got.cases[1].dtype, "f16");
   EXPECT_EQ(got.cases[1].cache, "warm");
+  EXPECT_EQ(got.cases[1].problem, want.cases[1].problem);
+  EXPECT_EQ(got.settings, want.settings);
+  ASSERT_EQ(got.code.size(), 1u);
+  EXPECT_EQ(got.code[0].path, "./mine.so");
+  EXPECT_EQ(got.code[0].hash, "0123");
+  EXPECT_EQ(got.environment.isa, "avx512");
   ASSERT_EQ(got.sweeps.size(), 1u);
   EXPECT_EQ(got.sweeps[0].name, "c*");
   EXPECT_EQ(got.sweeps[0].axis, "context");
@@ -63,6 +69,40 @@ TEST(Manifest, ComesBackAsItWasWritten) {
   EXPECT_EQ(ToJson(got), ToJson(want));
 }
 
+TEST(Manifest, WhatOlderOnesLackIsNotKnown) {
+  nlohmann::json json = nlohmann::json::parse(ToJson(SampleManifest()));
+  json.erase("settings");
+  json.erase("code");
+  json["environment"].erase("isa");
+  for (nlohmann::json& c : json["cases"]) c.erase("problem");
+  const Manifest older = ParseManifest(json.dump(), "manifest.json");
+  EXPECT_TRUE(older.settings.empty());
+  EXPECT_TRUE(older.code.empty());
+  EXPECT_EQ(older.environment.isa, "");
+  EXPECT_TRUE(older.cases[0].problem.empty());
+}
+
+TEST(Manifest, ThoseOfKeptResultsAreRead) {
+  int read = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(PAGODA_TEST_DOCS "/results")) {
+    if (entry.path().filename() != "manifest.json") continue;
+    EXPECT_FALSE(ReadManifest(entry.path()).cases.empty());
+    ++read;
+  }
+  EXPECT_GE(read, 8);
+}
+
+TEST(Changes, AreOfWhatBothName) {
+  const Definition before = {{"a", "1"}, {"b", "2"}, {"only before", "3"}};
+  const Definition after = {{"a", "1"}, {"b", "4"}, {"only after", "5"}};
+  const std::vector<DefinitionChange> changes = Changes(before, after);
+  ASSERT_EQ(changes.size(), 1u);
+  EXPECT_EQ(changes[0].name, "b");
+  EXPECT_EQ(changes[0].before, "2");
+  EXPECT_EQ(changes[0].after, "4");
+  EXPECT_TRUE(Changes({}, after).empty());
+}
+
 TEST(Manifest, OlderOnesHaveNoSweeps) {
   nlohmann::json json = nlohmann::json::parse(ToJson(SampleManifest()));
   json.erase("sweeps");
@@ -76,6 +116,9 @@ TEST(Manifest, BrokenFieldsAreNamed) {
   EXPECT_EQ(FieldOfError([](J& j) { j.erase("programs"); }), "no error") << "older ones have none";
   EXPECT_EQ(FieldOfError([](J& j) { j["programs"][0]["command"] = 1; }),
             "manifest.json: programs[0].command");
+  EXPECT_EQ(FieldOfError([](J& j) { j["settings"]["epoch_ms"] = 2; }), "manifest.json: settings.epoch_ms");
+  EXPECT_EQ(FieldOfError([](J& j) { j["cases"][0]["problem"] = 2; }), "manifest.json: cases[0].problem");
+  EXPECT_EQ(FieldOfError([](J& j) { j["code"][0].erase("hash"); }), "manifest.json: code[0].hash");
   EXPECT_EQ(FieldOfError([](J& j) { j["schema"] = 2; }), "manifest.json: schema");
   EXPECT_EQ(FieldOfError([](J& j) { j["cases"][1].erase("dtype"); }), "manifest.json: cases[1].dtype");
   EXPECT_EQ(FieldOfError([](J& j) { j["cases"][1]["weight"] = -1; }), "manifest.json: cases[1].weight");

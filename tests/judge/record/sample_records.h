@@ -48,7 +48,8 @@ inline Manifest SampleManifest() {
   manifest.run_id = "2026-01-01T00:00:00Z-7";
   manifest.suite = "smoke";
   manifest.about = "seconds";
-  manifest.cases = {{"c0", 2, 1e9, 2e9, 4096, "bf16", "cold"}, {"c1", 1, 1e6, 2e6, 256, "f16", "warm"}};
+  manifest.cases = {{"c0", 2, 1e9, 2e9, 4096, "bf16", "cold", {{"softcap", "0"}}},
+                    {"c1", 1, 1e6, 2e6, 256, "f16", "warm", {{"softcap", "30"}}}};
   manifest.sweeps = {{"c*", "context", {{"c0", 64}, {"c1", 128}}}};
   manifest.variants = {"gather", "highperf"};
   manifest.baseline = "gather";
@@ -57,9 +58,12 @@ inline Manifest SampleManifest() {
   manifest.delta = 0.02;
   manifest.seed = 0xffffffffffffffffU;
   manifest.threads = 2;
+  manifest.settings = {{"epoch_ms", "5"}};
+  manifest.code = {{"./mine.so", "0123"}};
   manifest.time = "2026-01-01T00:00:00Z";
   manifest.command_line = "pagoda bench smoke --delta 2%";
-  manifest.environment = {"cpu", "avx2", "32K/1M/30M", "8 GB", "6.1", "g++ 12.2", "-O3", "abc", "def", true};
+  manifest.environment = {"cpu",      "avx2", "avx512", "32K/1M/30M", "8 GB", "6.1",
+                          "g++ 12.2", "-O3",  "abc",    "def",        true};
   manifest.ceilings.bandwidth = {{4096, 2, 11.5}, {0, 1, 9.25}};
   manifest.ceilings.compute = {{"avx2", "f32", 2, 101.5}};
   manifest.unsupported = {{"c1", "highperf", "head_dim 100"}};

@@ -85,7 +85,13 @@ TEST(ComparisonReport, StatesWhatDiffersAndOnlyThat) {
   SampleRun other = ClearWin();
   other.manifest.environment.cpu = "Another CPU";
   other.manifest.threads = 2;
-  const Compared compared({ClearWin(), other});
+  other.manifest.environment.isa = "scalar";
+  other.manifest.settings = {{"epoch_ms", "5"}};
+  SampleRun first = ClearWin();
+  first.manifest.settings = {{"epoch_ms", "2"}};
+  const Compared compared({first, other});
+  EXPECT_THAT(compared.Terminal(), HasSubstr("\n  instruction set: avx2 → scalar\n"));
+  EXPECT_THAT(compared.Terminal(), HasSubstr("\n  epoch_ms: 2 → 5\n"));
   EXPECT_THAT(compared.Terminal(), HasSubstr("\n  CPU: Example CPU → Another CPU\n"));
   EXPECT_THAT(compared.Terminal(), Not(HasSubstr("threads:")));
   EXPECT_EQ(compared.Json()["comparisons"][0]["differing"][1]["after"], "Another CPU");

@@ -178,7 +178,7 @@ TEST(HtmlReport, FoldsHowItWasMeasured) {
   const std::string details =
       html.substr(html.find("<details>"), html.find("</details>") - html.find("<details>"));
   for (const char* text :
-       {"<dt>CPU</dt><dd>Example CPU</dd>", "<dt>launches</dt>",
+       {"<dt>CPU</dt><dd>Example CPU</dd>", "<dt>instruction set</dt><dd>avx2</dd>", "<dt>launches</dt>",
         "<code>pagoda bench sample-suite --seed 2026</code>", "<code>runs/x/records.jsonl</code>"}) {
     EXPECT_THAT(details, HasSubstr(text));
   }

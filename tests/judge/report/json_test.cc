@@ -60,6 +60,7 @@ TEST(JsonReport, HasTheTopVerdict) {
   EXPECT_EQ(report["not_measured"], json({"other machines", "prefill"}));
   EXPECT_EQ(report["recommendation"]["no_evidence"], json({"b4_s512_bf16_decode"}));
   EXPECT_EQ(report["environment"]["cpu"], "Example CPU");
+  EXPECT_EQ(report["environment"]["isa"], "avx2");
   EXPECT_EQ(report["environment"]["ceilings"]["bandwidth"][0]["gb_per_s"], 20);
   EXPECT_EQ(report["environment"]["worst_during_launches"]["load"], 0.25);
   EXPECT_EQ(report["launches"]["planned"], 36);

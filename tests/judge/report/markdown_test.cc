@@ -63,6 +63,7 @@ Host time (call to return):
 **Environment**
 
 - CPU: Example CPU
+- instruction set: avx2
 - compiler: g++ 12.2
 - commit: 0123abc, sources unchanged
 - time: 2026-03-01T12:00:00Z

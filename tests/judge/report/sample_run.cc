@@ -166,6 +166,7 @@ Manifest SampleManifest(const std::vector<std::string>& cases, const std::vector
   m.time = "2026-03-01T12:00:00Z";
   m.command_line = "pagoda bench sample-suite --seed 2026";
   m.environment.cpu = "Example CPU";
+  m.environment.isa = "avx2";
   m.environment.compiler = "g++ 12.2";
   m.environment.git_commit = "0123abc";
   m.ceilings.bandwidth = {{.run_bytes = 0, .threads = 2, .gb_per_s = 20}};

@@ -20,7 +20,7 @@ const ReportPaths kPaths{.records = "runs/x/records.jsonl",
 
 // clang-format off
 constexpr const char* kGolden = R"golden(sample-suite · 3 cases · 12 launches a case · 2 threads · 54.0 s of launches
-Machine: Example CPU · load ≤ 0.25, steal ≤ 0.1%
+Machine: Example CPU · avx2 · load ≤ 0.25, steal ≤ 0.1%
 Correct: 12/12 gate runs passed (2 variants, 3 cases, 2 seeds); bitwise repeatable: all
 
 Which one?  Undecided.
@@ -65,6 +65,15 @@ Again: pagoda bench sample-suite --seed 2026
 // clang-format on
 
 TEST(TerminalReport, IsThisText) { EXPECT_EQ(TerminalReport(HandMadeRun().AsReplay(), kPaths, {}), kGolden); }
+
+TEST(TerminalReport, SaysWhatRanAndWhosePeaksBoundIt) {
+  SampleRun run = HandMadeRun();
+  run.manifest.environment.isa = "scalar";
+  EXPECT_THAT(TerminalReport(run.AsReplay(), {}, {}),
+              HasSubstr("Example CPU · scalar (roofline of avx2) · load"));
+  run.manifest.environment.isa = "";  // an older run
+  EXPECT_THAT(TerminalReport(run.AsReplay(), {}, {}), HasSubstr("Example CPU · load"));
+}
 
 TEST(TerminalReport, IsTheSameUnderItsColours) {
   const std::string coloured = TerminalReport(HandMadeRun().AsReplay(), kPaths, {.colour = true});

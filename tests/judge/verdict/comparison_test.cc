@@ -223,9 +223,18 @@ TEST(CompareRuns, RefusesTheSameRunTwice) {
   EXPECT_EQ(runs.Refusal(), "new can't be compared with old: it is the same run; give two runs");
 }
 
+TEST(CompareRuns, WhatAnOlderRunDoesntSayOfItsCasesIsNoDifference) {
+  TwoRuns runs({"a", "b"}, 1);
+  runs.after.manifest().cases[0].problem = {{"layout", "NHD"}};
+  EXPECT_THAT(runs.Compare().cases, ElementsAre("c0"));
+}
+
 TEST(CompareRuns, RefusesWhatIsNotTheSameQuestion) {
   const auto refusal = [](const auto& change) {
     TwoRuns runs({"a", "b"}, 1);
+    for (RunBuilder* run : {&runs.before, &runs.after}) {
+      run->manifest().cases[0].problem = {{"layout", "NHD"}, {"softcap", "0"}};
+    }
     change(runs.after.manifest());
     const std::string said = runs.Refusal();
     EXPECT_THAT(said, StartsWith("new can't be compared with old: "));
@@ -234,6 +243,8 @@ TEST(CompareRuns, RefusesWhatIsNotTheSameQuestion) {
   EXPECT_THAT(refusal([](Manifest& m) { m.delta = 0.03; }), HasSubstr("delta is 0.01 there and 0.03 here"));
   EXPECT_THAT(refusal([](Manifest& m) { m.cases[0].name = "x"; }),
               HasSubstr("no case in common (there: c0; here: x)"));
+  EXPECT_THAT(refusal([](Manifest& m) { m.cases[0].problem["layout"] = "HND"; }),
+              HasSubstr("c0 is another problem: layout NHD there and HND here"));
   EXPECT_THAT(refusal([](Manifest& m) { m.cases[0].dtype = "f32"; }),
               HasSubstr("c0 is another problem: dtype bf16 there and f32 here"));
   EXPECT_THAT(refusal([](Manifest& m) { m.cases[0].cache = "warm"; }), HasSubstr("a cold cache there"));

@@ -16,14 +16,6 @@ const AttentionKernels& Kernels() { return ActiveAttentionKernels(); }
 
 int64_t RoundUp(int64_t n) { return Kernels().dim_pad(n); }
 
-// Distance in units of the last place of `want` as f32.
-double Ulps(float got, double want) {
-  const auto nearest = static_cast<float>(want);
-  const double step =
-      std::max<double>(std::nextafter(std::abs(nearest), kInfinity) - std::abs(nearest), 0x1p-149);
-  return std::abs(double{got} - want) / step;
-}
-
 // One row of a tile and what the formulas make of it.
 struct Row {
   std::vector<float> scores;  // [keys]; NaN outside the window

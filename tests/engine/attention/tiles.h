@@ -1,6 +1,7 @@
 // Inputs of single kernels: rows in memory that ends where they end, NaN in every gap.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -97,6 +98,14 @@ class Tile {
 // What a sum of `terms` f32 products of total size `magnitude` may be off by, in any order of addition.
 inline double SumError(int64_t terms, double magnitude) {
   return (static_cast<double>(terms) + 8) * 0x1p-23 * magnitude + 1e-30;
+}
+
+// Distance in units of the last place of `want` as f32.
+inline double Ulps(float got, double want) {
+  const auto nearest = static_cast<float>(want);
+  const double step =
+      std::max<double>(std::nextafter(std::abs(nearest), kInfinity) - std::abs(nearest), 0x1p-149);
+  return std::abs(double{got} - want) / step;
 }
 
 }  // namespace pagoda::testing

@@ -54,10 +54,15 @@ std::unique_ptr<HstuPlanImpl> Plan(const NormalHstuBatch& batch, int threads, co
     Refuse("staging_bytes", fmt::format("= {} does not hold a key's rows: give at least {}",
                                         options.staging_bytes, pipelined ? 2 * needed : needed));
   }
-  plan->chunk_k = pipelined ? budget / (k_row + v_row) : budget / k_row;
-  plan->chunk_v = pipelined ? plan->chunk_k : budget / v_row;
-  plan->v_offset = pipelined ? static_cast<size_t>(plan->chunk_k * k_row) : 0;
-  plan->stage_bytes = static_cast<size_t>(RoundUp(budget, 64));
+  // Of a larger budget only what a key block needs is used.
+  const auto keys_of = [budget](int64_t row) { return std::min(budget / row, kBlockKeys); };
+  plan->chunk_k = keys_of(pipelined ? k_row + v_row : k_row);
+  plan->chunk_v = pipelined ? plan->chunk_k : keys_of(v_row);
+  const int64_t k_bytes = plan->chunk_k * k_row;
+  const int64_t v_bytes = plan->chunk_v * v_row;
+  plan->v_offset = pipelined ? static_cast<size_t>(k_bytes) : 0;
+  plan->stage_bytes =
+      static_cast<size_t>(RoundUp(pipelined ? k_bytes + v_bytes : std::max(k_bytes, v_bytes), 64));
   plan->block_bytes = static_cast<size_t>(RoundUp(kBlockKeys * k_row, 64) + RoundUp(kBlockKeys * v_row, 64));
 
   const int64_t queries = QueriesPerBlock(batch, kBlockRows);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -183,8 +184,8 @@ TEST_P(HstuVariantPromises, AnyStagingBufferGivesTheBitsOfTheNamedVariant) {
     const int64_t k_row = spec.head_dim * SizeOf(spec.dtype);
     const int64_t v_row = spec.head_dim_v * SizeOf(spec.dtype);
     const int64_t both = 2 * (k_row + v_row);
-    for (const int64_t bytes :
-         {both, both + 1, 2 * both - 1, 5 * both + 7, int64_t{10'007}, int64_t{1} << 20}) {
+    for (const int64_t bytes : {both, both + 1, 2 * both - 1, 5 * both + 7, int64_t{10'007}, int64_t{1} << 20,
+                                std::numeric_limits<int64_t>::max()}) {
       const HstuPlanOptions options{.staging_bytes = bytes};
       EXPECT_TRUE(SameBits(RunHstuVariant(variant(), problem, 2, options).out, want.out))
           << bytes << " bytes: " << spec.Describe();

@@ -27,11 +27,13 @@ NormalBatch Normalise(const SoftmaxBatch& in) {
   CheckCacheShape(in.kv);
   CheckParams(in.params);
   CheckHeads(in.q_heads, in.kv.kv_heads, "k_cache");
+  CheckRowElements(in.q_heads, in.kv.head_dim, "kv.head_dim");
+  CheckRowElements(in.q_heads, in.kv.head_dim_v, "kv.head_dim_v");
   NormalBatch out;
   out.q_begin = ResolveOffsets(in.q_indptr, "q_indptr");
   out.batch = static_cast<int64_t>(out.q_begin.size()) - 1;
   out.total_q = out.q_begin.back();
-  CheckTotalRows(out.total_q, out.batch, "q_indptr");
+  CheckTotalRows(out.total_q, "q", out.batch, "q_indptr");
   ResolvedTable table = ResolveTable(in.table, out.batch, in.kv.page_size, in.kv.num_pages);
   out.kv_len = std::move(table.kv_len);
   out.page_begin = std::move(table.page_begin);

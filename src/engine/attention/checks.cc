@@ -7,6 +7,12 @@
 #include "pagoda/status.h"
 
 namespace pagoda {
+namespace {
+
+constexpr int64_t kMaxRows = std::numeric_limits<int32_t>::max();  // and slots of a page
+constexpr int64_t kMaxRowElements = int64_t{1} << 24;
+
+}  // namespace
 
 void Refuse(std::string_view field, const std::string& complaint) {
   throw Error(ErrorCode::kInvalidArgument, field, complaint);
@@ -20,6 +26,10 @@ void CheckCacheShape(const PagedKvView& kv) {
   if (!IsFloat(kv.dtype)) Refuse("kv.dtype", fmt::format("= {} must be f32, f16 or bf16", NameOf(kv.dtype)));
   if (kv.num_pages < 0) Refuse("kv.num_pages", fmt::format("= {} must not be negative", kv.num_pages));
   CheckAtLeastOne(kv.page_size, "kv.page_size");
+  if (kv.page_size > kMaxRows) {
+    Refuse("kv.page_size",
+           fmt::format("= {} slots are more than the {} that a plan holds", kv.page_size, kMaxRows));
+  }
   CheckAtLeastOne(kv.kv_heads, "kv.kv_heads");
   CheckAtLeastOne(kv.head_dim, "kv.head_dim");
   CheckAtLeastOne(kv.head_dim_v, "kv.head_dim_v");
@@ -35,11 +45,17 @@ void CheckHeads(int64_t q_heads, int64_t kv_heads, std::string_view keys) {
   }
 }
 
-void CheckTotalRows(int64_t total_q, int64_t batch, std::string_view offsets) {
-  constexpr int64_t kMaxRows = std::numeric_limits<int32_t>::max();
-  if (total_q > kMaxRows) {
+void CheckRowElements(int64_t q_heads, int64_t dim, std::string_view field) {
+  if (dim > kMaxRowElements / q_heads) {
+    Refuse(field, fmt::format("= {} in {} heads of q is more than the {} elements of a row that a plan holds",
+                              dim, q_heads, kMaxRowElements));
+  }
+}
+
+void CheckTotalRows(int64_t total, std::string_view of, int64_t batch, std::string_view offsets) {
+  if (total > kMaxRows) {
     Refuse(fmt::format("{}[{}]", offsets, batch),
-           fmt::format("= {} rows of q are more than the {} that a plan holds", total_q, kMaxRows));
+           fmt::format("= {} rows of {} are more than the {} that a plan holds", total, of, kMaxRows));
   }
 }
 

@@ -23,8 +23,10 @@ void CheckCacheShape(const PagedKvView& kv);
 void CheckWindow(int64_t keys, std::string_view field);
 void CheckAtLeastOne(int64_t value, std::string_view field);
 void CheckHeads(int64_t q_heads, int64_t kv_heads, std::string_view keys);
-// q itself is not there when a plan is made, and plans hold a few words for each block of rows.
-void CheckTotalRows(int64_t total_q, int64_t batch, std::string_view offsets);
+// Plans multiply the elements of a row over all heads by rows and keys, and divide by the product.
+void CheckRowElements(int64_t q_heads, int64_t dim, std::string_view field);
+// The tensor `of` itself is not there when a plan is made, and plans hold a few words for each block of rows.
+void CheckTotalRows(int64_t total, std::string_view of, int64_t batch, std::string_view offsets);
 void CheckThreads(int threads);
 
 // A tensor that is given and has elements has them somewhere.

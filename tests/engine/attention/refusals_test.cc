@@ -47,9 +47,22 @@ TEST_F(PlanRefusals, TheCache) {
   Expect([](auto& b) { b.kv.dtype = DType::kI32; }, "kv.dtype", "kv.dtype = i32 must be f32, f16 or bf16");
   Expect([](auto& b) { b.kv.num_pages = -1; }, "kv.num_pages", "kv.num_pages = -1 must not be negative");
   Expect([](auto& b) { b.kv.page_size = 0; }, "kv.page_size", "kv.page_size = 0 must be at least 1");
+  Expect([](auto& b) { b.kv.page_size = int64_t{1} << 58; }, "kv.page_size",
+         "kv.page_size = 288230376151711744 slots are more than the 2147483647 that a plan holds");
   Expect([](auto& b) { b.kv.kv_heads = 0; }, "kv.kv_heads", "kv.kv_heads = 0 must be at least 1");
   Expect([](auto& b) { b.kv.head_dim = -8; }, "kv.head_dim", "kv.head_dim = -8 must be at least 1");
   Expect([](auto& b) { b.kv.head_dim_v = 0; }, "kv.head_dim_v", "kv.head_dim_v = 0 must be at least 1");
+}
+
+// Their product with the bytes of an element is 2^64, which divides nothing.
+TEST_F(PlanRefusals, RowsThatNoMemoryHolds) {
+  Expect(
+      [](auto& b) { b.kv.kv_heads = b.q_heads = b.kv.head_dim = int64_t{1} << 31; }, "kv.head_dim",
+      "kv.head_dim = 2147483648 in 2147483648 heads of q is more than the 16777216 elements of a row that a "
+      "plan holds");
+  Expect([](auto& b) { b.kv.head_dim_v = (1 << 22) + 1; }, "kv.head_dim_v",
+         "kv.head_dim_v = 4194305 in 4 heads of q is more than the 16777216 elements of a row that a plan "
+         "holds");
 }
 
 TEST_F(PlanRefusals, TheParameters) {

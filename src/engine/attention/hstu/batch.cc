@@ -126,6 +126,7 @@ void ResolveContiguous(const HstuBatch& in, const std::vector<int64_t>& targets,
     Refuse("seq_offsets_k", fmt::format("has {} entries, expected {}", begin.size(), out.batch + 1));
   }
   out.total_k = begin.back();
+  CheckTotalRows(out.total_k, "k", out.batch, "seq_offsets_k");
   out.cached.assign(static_cast<size_t>(out.batch), 0);
   for (int64_t b = 0; b < out.batch; ++b) {
     const int64_t keys = begin[b + 1] - begin[b];
@@ -200,12 +201,14 @@ NormalHstuBatch Normalise(const HstuBatch& in) {
   CheckAtLeastOne(in.head_dim, "head_dim");
   CheckAtLeastOne(in.head_dim_v, "head_dim_v");
   CheckHeads(in.q_heads, in.kv_heads, "k");
+  CheckRowElements(in.q_heads, in.head_dim, "head_dim");
+  CheckRowElements(in.q_heads, in.head_dim_v, "head_dim_v");
 
   NormalHstuBatch out;
   out.q_begin = ResolveOffsets(in.seq_offsets, "seq_offsets");
   out.batch = std::ssize(out.q_begin) - 1;
   out.total_q = out.q_begin.back();
-  CheckTotalRows(out.total_q, out.batch, "seq_offsets");
+  CheckTotalRows(out.total_q, "q", out.batch, "seq_offsets");
   out.q_heads = in.q_heads;
   out.kv_heads = in.kv_heads;
   out.group = in.q_heads / in.kv_heads;

@@ -139,9 +139,24 @@ TEST(HstuPlanRefusals, TheShape) {
        {[](auto& b) { b.q_heads = 0; }, "q_heads", "q_heads = 0 must be a multiple of the 2 heads of k"}});
 }
 
+// Their product with the bytes of an element is 2^64, which divides nothing.
+TEST(HstuPlanRefusals, RowsThatNoMemoryHolds) {
+  for (const bool paged : {true, false}) {
+    ExpectRefused(
+        Spec(paged),
+        {{[](auto& b) { b.kv_heads = b.q_heads = b.head_dim = int64_t{1} << 31; }, "head_dim",
+          "head_dim = 2147483648 in 2147483648 heads of q is more than the 16777216 elements of a row that a "
+          "plan holds"},
+         {[](auto& b) { b.head_dim_v = (1 << 22) + 1; }, "head_dim_v",
+          "head_dim_v = 4194305 in 4 heads of q is more than the 16777216 elements of a row that a plan "
+          "holds"}});
+  }
+}
+
 TEST(HstuPlanRefusals, TheLengths) {
   const IndexTensor falls({0, 3, 2});
   const IndexTensor huge({0, 3, int64_t{1} << 31}, DType::kI64);
+  const IndexTensor huge_k({0, 22, int64_t{1} << 62}, DType::kI64);
   const IndexTensor three({0, 1, 2, 4});
   const IndexTensor one({1});
   const IndexTensor negative({2, -1});
@@ -181,6 +196,9 @@ TEST(HstuPlanRefusals, TheLengths) {
   ExpectRefused(Spec(false),
                 {{[&](auto& b) { b.num_targets = many.view(); }, "num_targets[1]",
                   "num_targets[1] = 6 is more than the 5 keys of sequence 1"},
+                 {[&](auto& b) { b.seq_offsets_k = huge_k.view(); }, "seq_offsets_k[2]",
+                  "seq_offsets_k[2] = 4611686018427387904 rows of k are more than the 2147483647 that a plan "
+                  "holds"},
                  {[&](auto& b) { b.seq_offsets_k = three.view(); }, "seq_offsets_k",
                   "seq_offsets_k has 4 entries, expected 3"},
                  {[&](auto& b) { b.seq_offsets_k = falls.view(); }, "seq_offsets_k[2]",
@@ -196,6 +214,8 @@ TEST(HstuPlanRefusals, TheCache) {
        {[](auto& b) { b.kv.dtype = DType::kBF16; }, "kv.dtype", "kv.dtype = bf16, but q is f32"},
        {[](auto& b) { b.kv.num_pages = -1; }, "kv.num_pages", "kv.num_pages = -1 must not be negative"},
        {[](auto& b) { b.kv.page_size = 0; }, "kv.page_size", "kv.page_size = 0 must be at least 1"},
+       {[](auto& b) { b.kv.page_size = int64_t{1} << 58; }, "kv.page_size",
+        "kv.page_size = 288230376151711744 slots are more than the 2147483647 that a plan holds"},
        {[](auto& b) { b.kv.kv_heads = 4; }, "kv.kv_heads", "kv.kv_heads = 4, but kv_heads is 2"},
        {[](auto& b) { b.kv.head_dim = 16; }, "kv.head_dim", "kv.head_dim = 16, but head_dim is 8"},
        {[](auto& b) { b.kv.head_dim_v = 8; }, "kv.head_dim_v", "kv.head_dim_v = 8, but head_dim_v is 12"},

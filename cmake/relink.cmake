@@ -1,7 +1,8 @@
 # cmake -D OBJECTS=list -D ROOT=build -D DIR=out -D SEED=n -D COMPILER=c++ -P relink.cmake
 # Writes DIR/order.rsp: the objects named in OBJECTS, sorted by a hash of the seed and their name below ROOT, with
 # a filler object of 64 to 1,087 bytes of code after each. The same seed gives the same order in every build folder.
-file(STRINGS ${OBJECTS} objects)
+file(READ ${OBJECTS} objects)  # file(STRINGS) ends a line at any byte that isn't ASCII
+string(REPLACE "\n" ";" objects "${objects}")
 
 set(keyed)
 foreach(object ${objects})

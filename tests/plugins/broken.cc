@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
+#include <utility>
 
 namespace {
 
@@ -60,6 +61,43 @@ const char* RunMutating(const void* plan, const pagoda_softmax_batch* batch,
   return nullptr;
 }
 
+// What one call writes the next takes back.
+const char* RunMutatingInTurns(const void* plan, const pagoda_softmax_batch* batch,
+                               const pagoda_softmax_call* call) {
+  auto* k = static_cast<unsigned char*>(const_cast<void*>(call->k));
+  k[3] = static_cast<unsigned char>(k[3] ^ 1U);
+  return Run(plan, batch, call);
+}
+
+// The same, from a call on that isn't the first.
+const char* RunMutatingInTurnsLater(const void* plan, const pagoda_softmax_batch* batch,
+                                    const pagoda_softmax_call* call) {
+  static int calls = 0;
+  return (++calls > 5 ? RunMutatingInTurns : Run)(plan, batch, call);
+}
+
+// Its own results are wrong by what it writes.
+const char* RunMutatingAndWrong(const void* plan, const pagoda_softmax_batch* batch,
+                                const pagoda_softmax_call* call) {
+  auto* q = static_cast<unsigned char*>(const_cast<void*>(call->q));
+  for (int i = 0; i < 64; ++i) q[i] = static_cast<unsigned char>(q[i] ^ 0x40U);
+  return Run(plan, batch, call);
+}
+
+const char* RunMutatingLengths(const void* plan, const pagoda_softmax_batch* batch,
+                               const pagoda_softmax_call* call) {
+  Run(plan, batch, call);
+  --const_cast<int64_t*>(batch->kv_len)[0];
+  return nullptr;
+}
+
+const char* RunMutatingPages(const void* plan, const pagoda_softmax_batch* batch,
+                             const pagoda_softmax_call* call) {
+  Run(plan, batch, call);
+  std::swap(const_cast<int64_t*>(batch->page_ids)[0], const_cast<int64_t*>(batch->page_ids)[1]);
+  return nullptr;
+}
+
 const char* RunForEver(const void*, const pagoda_softmax_batch*, const pagoda_softmax_call*) {
   volatile bool go_on = true;
   while (go_on) {
@@ -109,6 +147,11 @@ const pagoda_softmax_variant kBroken[] = {
     {"off_by_a_page", nullptr, 0, Supports, nullptr, RunOffByAPage, nullptr},
     {"past_the_end", nullptr, 0, Supports, nullptr, RunPastTheEnd, nullptr},
     {"mutates", nullptr, 0, Supports, nullptr, RunMutating, nullptr},
+    {"mutates_in_turns", nullptr, 0, Supports, nullptr, RunMutatingInTurns, nullptr},
+    {"mutates_in_turns_later", nullptr, 0, Supports, nullptr, RunMutatingInTurnsLater, nullptr},
+    {"mutates_and_is_wrong", nullptr, 0, Supports, nullptr, RunMutatingAndWrong, nullptr},
+    {"mutates_lengths", nullptr, 0, Supports, nullptr, RunMutatingLengths, nullptr},
+    {"mutates_pages", nullptr, 0, Supports, nullptr, RunMutatingPages, nullptr},
     {"hangs", nullptr, 0, Supports, nullptr, RunForEver, nullptr},
     {"crashes", nullptr, 0, Supports, nullptr, RunCrashing, nullptr},
     {"wrong_later", nullptr, 0, Supports, nullptr, RunWrongLater, nullptr},

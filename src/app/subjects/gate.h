@@ -25,10 +25,12 @@ class GateCase {
   // The same problem with the elements of q in reverse, and some rows of what the oracle says about it.
   const SoftmaxCall& other_call() const { return other_call_; }
   const OracleResult& other_reference() const { return other_reference_; }
-  // Whether the inputs are as they were made.
-  bool Intact() const { return inputs_.Fingerprint() == fingerprint_; }
+  // Whether the inputs of both calls are as they were made.
+  bool Intact() const { return Fingerprint() == fingerprint_; }
 
  private:
+  uint64_t Fingerprint() const;
+
   judge::CaseSpec spec_;
   uint64_t seed_;
   SoftmaxInputs inputs_;
@@ -53,7 +55,8 @@ OracleResult Reference(const SoftmaxInputs& inputs, double max_flops, ThreadPool
 //   - a fresh plan against one that was used before;
 //   - with 1, 2, 3 and `threads` threads, bitwise where it promises that;
 //   - sequences alone, and twice in one batch, against the whole batch, bitwise where it promises that;
-//   - the inputs are hashed before and after.
+//   - the inputs are hashed at the start, after the first call, after two in a row, at the end, and when
+//     anything else is found wrong; the plan's page table is looked at after each call.
 // The result's fault says what is wrong, where, and in which of these. A variant that throws has failed.
 // Without `with_lse` the LSE isn't asked for.
 judge::GateResult RunGate(const GateCase& gate_case, Kernels& kernels, const SoftmaxVariant& variant,

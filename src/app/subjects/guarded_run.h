@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -75,6 +76,8 @@ class GuardedRunOf : public GuardedOutput {
   void PlanAndRun(const typename Op::Variant& variant, const Batch& batch, typename Op::Call call) {
     Run(Op::MakePlan(library_, variant, batch, pool_.threads()), call);
   }
+  // The array of the plan that no longer holds what the batch says, or nothing.
+  std::optional<std::string_view> ChangedArray() const { return Op::ChangedArray(plan_, batch_); }
 
  private:
   GuardedRunOf(Kernels& kernels, typename Op::Plan plan, const Batch& batch, int threads, DType out_dtype,
@@ -82,6 +85,7 @@ class GuardedRunOf : public GuardedOutput {
       : GuardedOutput(Op::Output(batch), out_dtype, with_lse && Op::kHasLse, plan.workspace_bytes()),
         library_(kernels.library()),
         pool_(kernels.Pool(threads)),
+        batch_(batch),
         plan_(std::move(plan)) {}
 
   void Run(const typename Op::Plan& plan, typename Op::Call& call) {
@@ -92,6 +96,7 @@ class GuardedRunOf : public GuardedOutput {
 
   const KernelLibrary& library_;
   ThreadPool& pool_;
+  const Batch batch_;
   typename Op::Plan plan_;
 };
 

@@ -1,6 +1,7 @@
 #include "app/subjects/operator.h"
 
 #include "app/subjects/elements.h"
+#include "engine/attention/variant.h"
 
 namespace pagoda::app {
 namespace {
@@ -14,6 +15,17 @@ int64_t LastOf(const TensorView& offsets) {
 
 OutputShape OperatorOf<SoftmaxBatch>::Output(const SoftmaxBatch& batch) {
   return {LastOf(batch.q_indptr), batch.q_heads, batch.kv.head_dim_v};
+}
+
+std::optional<std::string_view> OperatorOf<SoftmaxBatch>::ChangedArray(const Plan& plan,
+                                                                       const SoftmaxBatch& batch) {
+  const NormalBatch& now = plan.impl().batch;
+  const NormalBatch made = Normalise(batch);
+  if (now.q_begin != made.q_begin) return "q_begin";
+  if (now.kv_len != made.kv_len) return "kv_len";
+  if (now.page_begin != made.page_begin) return "page_begin";
+  if (now.page_ids != made.page_ids) return "page_ids";
+  return std::nullopt;
 }
 
 OutputShape OperatorOf<HstuBatch>::Output(const HstuBatch& batch) {

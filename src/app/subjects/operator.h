@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -42,6 +43,9 @@ struct OperatorOf<SoftmaxBatch> {
                   std::span<std::byte> workspace, ThreadPool& pool) {
     library.run_softmax(plan, call, workspace, pool);
   }
+  // The array of the plan that no longer holds what the batch says, or nothing: plug-ins get pointers to
+  // them.
+  static std::optional<std::string_view> ChangedArray(const Plan& plan, const SoftmaxBatch& batch);
   static void SetLse(Call& call, const TensorView& lse) { call.lse = lse; }
   static OracleResult Oracle(const SoftmaxBatch& batch, const Call& call, const OracleOptions& options,
                              ThreadPool* pool) {
@@ -66,6 +70,9 @@ struct OperatorOf<HstuBatch> {
   static void Run(const KernelLibrary& library, const Plan& plan, const Call& call,
                   std::span<std::byte> workspace, ThreadPool& pool) {
     library.run_hstu(plan, call, workspace, pool);
+  }
+  static std::optional<std::string_view> ChangedArray(const Plan& /*plan*/, const HstuBatch& /*batch*/) {
+    return std::nullopt;  // plug-ins have no such variants
   }
   static void SetLse(Call& /*call*/, const TensorView& /*lse*/) {}
   static OracleResult Oracle(const HstuBatch& batch, const Call& call, const OracleOptions& options,

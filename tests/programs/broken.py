@@ -97,6 +97,14 @@ class Exaggerates(Right):
         return {"ns": super().run(request)["ns"] * 2 + 1e9}
 
 
+class TakesForEver(Right):
+    """By its own account."""
+
+    def run(self, request):
+        super().run(request)
+        return {"ns": 10**30}
+
+
 class NeverRests(Right):
     """Has a thread that waits by spinning."""
 

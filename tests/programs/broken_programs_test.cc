@@ -29,6 +29,8 @@ const std::map<std::string, std::string> kFaults = {
     {"Garbage", "run at byte 1: parse error"},
     {"LongLine", "run: answered with a line of more than 65536 bytes"},
     {"NoTime", "run: ns = 0 is no time"},
+    {"Exaggerates", "run: reported"},
+    {"TakesForEver", "run: reported 1e+24 ms for calls that were answered after"},
     {"Talks", "wrote to standard output without being asked"},
     {"Stale", "other queries: stale: the output is still that of the call before"},
     {"Nothing", "call 1: o[0][0][0] was never written"},

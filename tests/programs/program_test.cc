@@ -113,9 +113,9 @@ TEST(WrongTime, IsMoreThanPassedOrMostNotCounted) {
 
 TEST(WrongTimes, ForgiveABusyMachineButNotAProgramThatNeverCounts) {
   constexpr double kMs = 1e6;
-  const Program::RunTime right{.reported_ns = 2 * kMs, .wall_ns = 2.3 * kMs};
-  const Program::RunTime late{.reported_ns = 2 * kMs, .wall_ns = 8 * kMs};
-  std::vector<Program::RunTime> epochs(7, late);
+  const ProgramTime right{.reported_ns = 2 * kMs, .wall_ns = 2.3 * kMs};
+  const ProgramTime late{.reported_ns = 2 * kMs, .wall_ns = 8 * kMs};
+  std::vector<ProgramTime> epochs(7, late);
   EXPECT_EQ(WrongTimes({}), std::nullopt);
   EXPECT_EQ(WrongTimes(epochs), std::nullopt) << "too few";
   epochs.resize(20, late);

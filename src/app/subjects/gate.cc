@@ -13,6 +13,7 @@
 #include "app/subjects/fault.h"
 #include "app/subjects/fingerprint.h"
 #include "app/subjects/guarded_run.h"
+#include "base/io/shown.h"
 #include "pagoda/status.h"
 
 namespace pagoda::app {
@@ -21,6 +22,8 @@ namespace {
 constexpr double kOracleFlops = 20e9;
 constexpr double kOtherOracleFlops = 0.1e9;  // of the other queries the first and the last row are enough
 constexpr int kLeastCalls = 12;              // one more than a fault that waits for ten calls needs
+
+constexpr size_t kMostShown = 500;  // of what a variant throws
 
 constexpr std::string_view kInputWritten = "an input was written to";
 
@@ -226,7 +229,7 @@ judge::GateResult RunGate(const GateCase& gate_case, Kernels& kernels, const Sof
     // Where an input was written to, the rest comes of it.
     result.fault = gate_case.Intact() ? fault.what() : fmt::format("{}: {}", run.last_call(), kInputWritten);
   } catch (const std::exception& error) {
-    result.fault = fmt::format("threw: {}", error.what());
+    result.fault = fmt::format("threw: {}", io::Shown(error.what(), kMostShown));
   }
   if (!result.passed) result.bitwise_repeatable = false;
   result.max_abs_error = run.max_abs_error();

@@ -93,13 +93,14 @@ void Program::RequireReady(const std::string& message) {
   }
 }
 
-Program::RunTime Program::Run(int64_t calls, size_t first_pool) {
+ProgramTime Program::Run(int64_t calls, size_t first_pool) {
   const std::string message = fmt::format(R"({{"run":{{"calls":{},"first_pool":{}}}}})", calls, first_pool);
-  RunTime time;
+  ProgramTime time;
   const int64_t begin = sys::NowNs();
   const std::string line = Ask("run", message, 0);
   time.wall_ns = static_cast<double>(sys::NowNs() - begin);
   time.reported_ns = Read("run", line, ParseRan);
+  if (const auto wrong = WrongTime(time)) throw Fault(fmt::format("run: {}", *wrong));
   return time;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/subjects/program_answer.h"
+#include "app/subjects/program_time.h"
 #include "base/sys/piped_process.h"
 
 namespace pagoda::app {
@@ -43,12 +44,9 @@ class Program {
   // The same of a case that it has said it computes.
   void RequireReady(const std::string& message);
 
-  struct RunTime {
-    double reported_ns = 0;  // what the program says that its calls took
-    double wall_ns = 0;      // from the request to the answer
-  };
-  // That many calls over the pools of the case that was prepared last, from this one on.
-  RunTime Run(int64_t calls, size_t first_pool);
+  // That many calls over the pools of the case that was prepared last, from this one on. A time that can't be
+  // is a fault.
+  ProgramTime Run(int64_t calls, size_t first_pool);
 
   // Waits until none of its threads runs: some spin for a while after their work. Throws Fault when that
   // takes longer than a quarter of a second.

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "app/subjects/program_time.h"
 #include "app/subjects/program_variant.h"
 #include "app/subjects/softmax_arm.h"
 #include "base/buffer.h"
@@ -28,14 +29,7 @@ class ProgramArm : public judge::Arm {
   ThreadPool& pool_;  // for the oracle
   Buffer out_;
   TensorView out_view_;
-  std::vector<Program::RunTime> epochs_;
+  std::vector<ProgramTime> epochs_;
 };
-
-// What is wrong with an epoch's times, or nothing: more reported than passed, or most of a long time not
-// accounted for.
-std::optional<std::string> WrongTime(const Program::RunTime& epoch);
-// The same over many, by the tenth of them that waited least: a busy machine delays answers, but not all of
-// them. Nothing for fewer than eight.
-std::optional<std::string> WrongTimes(std::vector<Program::RunTime> epochs);
 
 }  // namespace pagoda::app

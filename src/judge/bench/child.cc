@@ -5,13 +5,21 @@
 #include <exception>
 #include <limits>
 #include <string>
+#include <string_view>
 
+#include "base/io/shown.h"
 #include "judge/record/jsonl.h"
 
 namespace pagoda::judge {
 namespace {
 
 constexpr double kNsPerSecond = 1e9;
+
+// What a variant throws may be of any length.
+std::string StoppedBy(std::string_view what) {
+  constexpr size_t kMostShown = 500;
+  return fmt::format("stopped with an error: {}", io::Shown(what, kMostShown));
+}
 
 class LaunchServer {
  public:
@@ -39,7 +47,7 @@ class LaunchServer {
   void WriteCrash(std::string_view what) const {
     LaunchRecord record = Header();
     record.status = LaunchStatus::kCrashed;
-    record.reason = fmt::format("stopped with an error: {}", what);
+    record.reason = StoppedBy(what);
     record.culprit = running_;
     context_.write_line(ToJsonLine(record));
   }
@@ -100,7 +108,7 @@ class LaunchServer {
       if (check.passed || record.status != LaunchStatus::kOk) continue;
       record.status = LaunchStatus::kGateFailed;
       record.culprit = check.variant;
-      record.reason = fmt::format("the output of the last timed call is wrong: {}", check.fault);
+      record.reason = fmt::format("a check after the last timed call failed: {}", check.fault);
     }
   }
 
@@ -150,7 +158,7 @@ void Serve(const GatePlan& plan, const ChildContext& context) {
       record.fault = result.fault;
     } catch (const std::exception& e) {
       record.max_abs_error = std::numeric_limits<double>::infinity();
-      record.fault = fmt::format("stopped with an error: {}", e.what());
+      record.fault = StoppedBy(e.what());
     }
     context.write_line(ToJsonLine(record));
   }

@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "base/io/shown.h"
+
 namespace pagoda::judge {
 
 std::string Describe(const ChildOutcome& outcome) {
@@ -25,7 +27,8 @@ std::string Describe(const ChildOutcome& outcome) {
   std::string_view last = outcome.err;
   while (last.ends_with('\n')) last.remove_suffix(1);
   last = last.substr(last.rfind('\n') + 1);
-  if (!last.empty()) text += fmt::format("; its last words: {}", last);
+  constexpr size_t kMostShown = 500;
+  if (!last.empty()) text += fmt::format("; its last words: {}", io::Shown(last, kMostShown));
   return text;
 }
 

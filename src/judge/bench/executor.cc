@@ -150,7 +150,7 @@ class Execution {
     lost.culprit = outcome.mark;
     lost.status = outcome.end == ChildEnd::kTimedOut ? LaunchStatus::kHung : LaunchStatus::kCrashed;
     lost.reason = Describe(outcome);
-    if (outcome.end != ChildEnd::kExited || outcome.code != 0) return lost;
+    if (outcome.end != ChildEnd::kExited || outcome.code != 0 || outcome.out.empty()) return lost;
     try {
       Records parsed = ParseRecords(outcome.out, "launch");
       if (parsed.launches.size() != 1 || !parsed.gates.empty() || parsed.torn_lines != 0) {

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "judge/bench/case_name.h"
 #include "pagoda/status.h"
 
@@ -81,6 +83,11 @@ TEST(Gate, AVariantThatThrowsHasFailed) {
   EXPECT_FALSE(result.passed);
   EXPECT_FALSE(result.bitwise_repeatable);
   EXPECT_EQ(result.fault, "threw: tile is lost");
+
+  throwing.run = [](const SoftmaxPlanImpl&, const SoftmaxCall&, std::span<std::byte>, ThreadPool&) {
+    throw Error(ErrorCode::kInternal, "tile", std::string(100000, '\n'));
+  };
+  EXPECT_LT(RunGate(gate_case, kernels, throwing, 1).fault.size(), 600u) << "a terminal isn't filled";
 }
 
 // The output moves in its last bits from call to call: only the promise makes that a fault.

@@ -7,7 +7,9 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
+#include <string>
 
 #include "judge/bench/fakes.h"
 #include "judge/record/jsonl.h"
@@ -181,9 +183,24 @@ TEST_F(Executor, RecordsOfChildrenThatDiedCanBeWrittenAndReadBack) {
     EXPECT_THAT(ParseRecords(ToJsonLine(r) + "\n", "x").launches, SizeIs(1));
 }
 
+TEST_F(Executor, AChildThatEndsBeforeItsRecordIsNamedForThat) {
+  for (const auto& [words, said] : std::map<std::string, std::string>{
+           {"", ""},
+           {"done\n", "; its last words: done"},
+           {std::string(100000, '!'), "; its last words: " + std::string(500, '!') + "..."}}) {
+    records_.clear();
+    ForCase(2, [&](const LaunchPlan&, ChildOutcome& outcome) {
+      outcome.out.clear();
+      outcome.err = words;
+    });
+    Run();
+    EXPECT_EQ(Of(Name(2))[0].status, LaunchStatus::kCrashed);
+    EXPECT_EQ(Of(Name(2))[0].reason, "ended with exit code 0 and without a result" + said);
+  }
+}
+
 TEST_F(Executor, AChildThatBreaksTheProtocolCountsAsCrashed) {
   const std::vector<std::function<void(ChildOutcome&)>> faults = {
-      [](ChildOutcome& o) { o.out.clear(); },
       [](ChildOutcome& o) { o.out = "hello\n"; },
       [](ChildOutcome& o) { o.out += o.out; },
       [](ChildOutcome& o) { o.out.resize(o.out.size() / 2); },

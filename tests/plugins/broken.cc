@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
+#include <string>
 #include <utility>
 
 namespace {
@@ -141,6 +142,33 @@ const char* SupportsCrashing(const pagoda_softmax_batch*) {
   return nullptr;
 }
 
+const char* SupportsEndingTheProcess(const pagoda_softmax_batch*) {
+  std::_Exit(0);
+  return nullptr;
+}
+
+const char* SupportsForEver(const pagoda_softmax_batch*) {
+  RunForEver(nullptr, nullptr, nullptr);
+  return nullptr;
+}
+
+const char* SupportsNothing(const pagoda_softmax_batch*) {
+  static const std::string reason = "only on\nTuesdays\xff" + std::string(1000000, '!');
+  return reason.c_str();
+}
+
+// Right in the gate, which asks for an LSE; the bench doesn't.
+const char* RunEndingTheBench(const void* plan, const pagoda_softmax_batch* batch,
+                              const pagoda_softmax_call* call) {
+  if (call->lse == nullptr) std::_Exit(0);
+  return Run(plan, batch, call);
+}
+
+const char* RunFailingAtLength(const void*, const pagoda_softmax_batch*, const pagoda_softmax_call*) {
+  static const std::string message = "no more memory\n" + std::string(4000000, '!');
+  return message.c_str();
+}
+
 const pagoda_softmax_variant kBroken[] = {
     {"stale", nullptr, 0, Supports, nullptr, RunStale, nullptr},
     {"nothing", nullptr, 0, Supports, nullptr, RunNothing, nullptr},
@@ -158,7 +186,12 @@ const pagoda_softmax_variant kBroken[] = {
     {"nan", nullptr, 0, Supports, nullptr, RunNaN, nullptr},
     {"fails", nullptr, 0, Supports, nullptr, RunFailing, nullptr},
     {"talks", nullptr, 0, Supports, nullptr, RunTalking, nullptr},
+    {"fails_at_length", nullptr, 0, Supports, nullptr, RunFailingAtLength, nullptr},
+    {"ends_the_bench", nullptr, 0, Supports, nullptr, RunEndingTheBench, nullptr},
     {"crashes_when_asked", nullptr, 0, SupportsCrashing, nullptr, Run, nullptr},
+    {"ends_when_asked", nullptr, 0, SupportsEndingTheProcess, nullptr, Run, nullptr},
+    {"hangs_when_asked", nullptr, 0, SupportsForEver, nullptr, Run, nullptr},
+    {"supports_nothing", nullptr, 0, SupportsNothing, nullptr, Run, nullptr},
     {"right", nullptr, kVariants[0].promises, Supports, nullptr, Run, nullptr},
 };
 const pagoda_plugin_info kBrokenPlugin = {PAGODA_PLUGIN_ABI, std::size(kBroken), kBroken};

@@ -25,11 +25,13 @@ TEST(BrokenPlugins, CostTheOthersOfABenchNothing) {
                           "cache = \"warm\"\n";
   std::string variants = "gather,spmd_paged_attention";
   std::set<std::string> broken;
-  for (const char* name :
-       {"stale", "off_by_a_page", "past_the_end", "mutates", "hangs", "crashes", "wrong_later", "nan"}) {
+  for (const char* name : {"stale", "off_by_a_page", "past_the_end", "mutates", "hangs", "crashes",
+                           "wrong_later", "nan", "crashes_when_asked", "hangs_when_asked"}) {
     broken.insert(fmt::format("{}:{}", PAGODA_TEST_BROKEN, name));
   }
   for (const std::string& variant : broken) variants += fmt::format(",{}", variant);
+  const std::string ends_the_bench = fmt::format("{}:ends_the_bench", PAGODA_TEST_BROKEN);
+  variants += "," + ends_the_bench;
 
   // A lock of its own: another bench on the machine is nothing to wait for here, since no time counts.
   const sys::ProcessResult r =
@@ -45,9 +47,14 @@ TEST(BrokenPlugins, CostTheOthersOfABenchNothing) {
     if (!gate.passed) failed.insert(gate.variant);
   }
   EXPECT_EQ(failed, broken);
-  EXPECT_EQ(records.gates.size(), 3 * (2 + broken.size())) << "each gate run has its record";
-  EXPECT_GE(records.launches.size(), 2u);
+  EXPECT_EQ(records.gates.size(), 3 * (3 + broken.size())) << "each gate run has its record";
+  EXPECT_EQ(records.launches.size(), 3u) << "one ended, and both were run without its culprit";
   for (const judge::LaunchRecord& launch : records.launches) {
+    if (launch.status == judge::LaunchStatus::kCrashed) {
+      EXPECT_EQ(launch.culprit, ends_the_bench);
+      EXPECT_EQ(launch.reason, "ended with exit code 0 and without a result");
+      continue;
+    }
     ASSERT_EQ(launch.arms.size(), 3u) << "both right variants and the null arm";
     for (const judge::ArmCheck& check : launch.checks) EXPECT_TRUE(check.passed) << check.fault;
   }

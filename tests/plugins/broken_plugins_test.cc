@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "app/subjects/outside.h"
 #include "base/io/json.h"
 #include "base/sys/process.h"
 #include "judge/bench/case_name.h"
@@ -35,9 +36,18 @@ const std::map<std::string, std::string> kFaults = {
     {"wrong_later", "call 10: 1 of 520 elements"},
     {"nan", "= NaN, expected"},
     {"fails", "run failed: no more memory"},
+    {"fails_at_length", "run failed: no more memory?!!!"},
+    {"crashes_when_asked", "was killed by signal 6"},
+    {"ends_when_asked", "ended with exit code 0 and without a result"},
+    {"ends_at_once", "ended with exit code 0 and without a result"},
+    {"crashes_at_once", "was killed by signal 6"},
 };
 
-std::string Broken(const std::string& name) { return std::string(PAGODA_TEST_BROKEN) + ":" + name; }
+std::string Broken(const std::string& name) {
+  if (name == "ends_at_once") return PAGODA_TEST_ENDS_AT_ONCE;
+  if (name == "crashes_at_once") return PAGODA_TEST_CRASHES_AT_ONCE;
+  return std::string(PAGODA_TEST_BROKEN) + ":" + name;
+}
 
 std::string SmallSuite() {
   const std::string suite = testing::TempDir() + "broken_suite.toml";
@@ -60,10 +70,30 @@ TEST(BrokenPlugins, AreNamedByTheGateForWhatTheyAre) {
     const std::string variant = run.at("variant");
     if (!run.at("passed")) faults[variant] += run.at("fault").get<std::string>() + "\n";
   }
+  EXPECT_LT(r.out.size(), 100000u) << "a plug-in fills the terminal";
   for (const auto& [name, fault] : kFaults) EXPECT_THAT(faults[Broken(name)], HasSubstr(fault)) << name;
   for (const std::string& right : {std::string("gather"), Broken("right"), Broken("talks")}) {
     EXPECT_EQ(faults.count(right), 0u) << right << ": " << faults[right];
   }
+}
+
+TEST(BrokenPlugins, AReasonIsOneLineOfASensibleLength) {
+  const sys::ProcessResult r =
+      sys::RunProcess({.argv = {PAGODA_TEST_PROGRAM, "gate", SmallSuite(), "--variants",
+                                "gather," + Broken("supports_nothing")},
+                       .timeout_s = 60});
+  EXPECT_EQ(r.exit_code, 0) << r.err;
+  EXPECT_THAT(r.out, HasSubstr(":supports_nothing: only on?Tuesdays"));
+  EXPECT_LT(r.out.size(), 10000u);
+}
+
+// The gate has a watchdog of its own, so whoever asks needn't wait long.
+TEST(BrokenPlugins, OneThatHangsWhenAskedIsLeftToTheGate) {
+  const OutsideAnswer answer =
+      AskOutside({PAGODA_TEST_PROGRAM, "launch", "--ask"},
+                 judge::ParseCaseName("b1_h4_kv2_s40_bs16_hd64_bf16_decode"), Broken("hangs_when_asked"), 1);
+  EXPECT_TRUE(answer.hung);
+  EXPECT_EQ(answer.why_not, std::nullopt);
 }
 
 TEST(BrokenPlugins, OneThatHangsIsKilledAndNamed) {

@@ -9,14 +9,13 @@
 #include <iostream>
 #include <iterator>
 #include <memory>
-#include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "app/commands/command.h"
 #include "app/commands/usage.h"
+#include "app/subjects/outside.h"
 #include "app/subjects/selftest.h"
 #include "app/subjects/softmax.h"
 #include "base/sys/clock.h"
@@ -38,9 +37,8 @@ judge::ChildPlan ReadPlan() {
 void Answer() {
   std::FILE* const out = sys::TakeStandardOutput();
   const auto plan = std::get<judge::GatePlan>(ReadPlan());
-  const std::optional<std::string> why_not = SoftmaxSubject().WhyNot(plan.spec, plan.runs.at(0).variant);
   fmt::print(out, "{}\n",
-             nlohmann::json({{"why_not", why_not ? nlohmann::json(*why_not) : nlohmann::json()}}).dump());
+             AnswerOutside([&] { return SoftmaxSubject().WhyNot(plan.spec, plan.runs.at(0).variant); }));
   std::fflush(out);
 }
 

@@ -46,19 +46,22 @@ std::filesystem::path KernelLibraryPath(int link) {
               fmt::format("is not in {}; set PAGODA_KERNELS to the folder that holds it", looked));
 }
 
-std::shared_ptr<Kernels> Kernels::Load(int link) { return LoadFile(KernelLibraryPath(link)); }
+std::shared_ptr<Kernels> Kernels::Load(int link) {
+  const std::filesystem::path path = KernelLibraryPath(link);
+  return LoadFile(path, path.string());
+}
 
-std::shared_ptr<Kernels> Kernels::LoadFile(const std::filesystem::path& path) {
-  const sys::SharedLibrary object(path);
+std::shared_ptr<Kernels> Kernels::LoadFile(const std::filesystem::path& path, const std::string& name) {
+  const sys::SharedLibrary object(path, name);
   using PluginEntry = const pagoda_plugin_info* (*)();
   using KernelsEntry = const KernelLibrary* (*)();
   if (const auto plugin = reinterpret_cast<PluginEntry>(object.Find("pagoda_plugin"))) {
-    return std::make_shared<Kernels>(AdaptPlugin(plugin(), path.string()));
+    return std::make_shared<Kernels>(AdaptPlugin(plugin(), name));
   }
   const auto entry = reinterpret_cast<KernelsEntry>(object.Find("pagoda_kernel_library"));
   if (entry == nullptr) {
     throw Error(
-        ErrorCode::kInvalidArgument, path.string(),
+        ErrorCode::kInvalidArgument, name,
         "exports neither pagoda_plugin (see pagoda/plugin.h) nor pagoda_kernel_library: it is no plug-in and "
         "no build of Pagoda's kernels");
   }
@@ -66,7 +69,7 @@ std::shared_ptr<Kernels> Kernels::LoadFile(const std::filesystem::path& path) {
   if (library.abi != kKernelAbi || library.layout != kKernelLayout) {
     // Nothing is wrong with the file: no program can judge the two in pairs.
     throw Error(
-        ErrorCode::kUnsupported, path.string(),
+        ErrorCode::kUnsupported, name,
         fmt::format("is a build whose interface (version {}, layout {:x}) differs from this program's ({}, "
                     "{:x}): one process can't hold both",
                     library.abi, library.layout, kKernelAbi, kKernelLayout));

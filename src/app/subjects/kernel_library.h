@@ -19,8 +19,9 @@ class Kernels {
   // (link 2), in PAGODA_KERNELS (a folder) if set, else beside the program and in ../lib from there. Throws
   // Error naming what was looked for and where.
   static std::shared_ptr<Kernels> Load(int link);
-  // Any build of Pagoda's kernels, or a plug-in (pagoda/plugin.h). Throws Error (the path as its field).
-  static std::shared_ptr<Kernels> LoadFile(const std::filesystem::path& path);
+  // Any build of Pagoda's kernels, or a plug-in (pagoda/plugin.h). Throws Error with `name`, what the caller
+  // calls the file, as its field.
+  static std::shared_ptr<Kernels> LoadFile(const std::filesystem::path& path, const std::string& name);
   // A library that is linked into the caller.
   explicit Kernels(const KernelLibrary& library) : library_(library) {}
 

@@ -6,8 +6,8 @@
 #include <system_error>
 #include <utility>
 
-#include "app/commands/command.h"
 #include "base/io/json.h"
+#include "base/io/shown.h"
 #include "base/listed.h"
 #include "base/suggest.h"
 #include "base/sys/process.h"
@@ -22,7 +22,11 @@ namespace fs = std::filesystem;
 constexpr std::string_view kSuffix = ".so";
 constexpr const char* kKernels = "libpagoda_kernels.so";
 constexpr const char* kRelinkedKernels = "libpagoda_kernels_relink.so";
-constexpr double kAskTimeout = 30;
+// Of an answer.
+constexpr const char* kWhyNot = "why_not";
+constexpr const char* kRefusal = "refusal";
+constexpr const char* kUnsupported = "unsupported";
+constexpr size_t kMostReason = 200;  // of what a plug-in says
 
 // Removed again once the loader has it open.
 class TemporaryCopy {
@@ -49,13 +53,21 @@ class TemporaryCopy {
   fs::path path_;
 };
 
-// Of standard error, the last line without this program's own prefix.
-std::string LastWords(std::string_view text) {
-  while (text.ends_with('\n')) text.remove_suffix(1);
-  text = text.substr(text.rfind('\n') + 1);
-  constexpr std::string_view kPrefix = "pagoda: error: ";
-  if (text.starts_with(kPrefix)) text.remove_prefix(kPrefix.size());
-  return std::string(text);
+// Nothing when that isn't an answer of AnswerOutside: the library ended the process before.
+std::optional<OutsideAnswer> ParseAnswer(std::string_view text) {
+  nlohmann::json json;
+  try {
+    json = io::ParseJson(text, "");
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+  const io::JsonField answer(json, "");
+  if (const auto refusal = answer.Find(kRefusal)) {
+    throw Error(answer.At(kUnsupported).Bool() ? ErrorCode::kUnsupported : ErrorCode::kInvalidArgument, "",
+                refusal->String());
+  }
+  const io::JsonField why_not = answer.At(kWhyNot);
+  return OutsideAnswer{.why_not = why_not.IsNull() ? std::nullopt : std::optional(why_not.String())};
 }
 
 }  // namespace
@@ -66,6 +78,10 @@ std::optional<OutsideVariant> ParseOutside(std::string_view id) {
       suffix == std::string_view::npos ? id : id.substr(0, suffix + kSuffix.size());
   if (!library.ends_with(kSuffix) && library.find('/') == std::string_view::npos) return std::nullopt;
   const std::string_view name = library.size() < id.size() ? id.substr(library.size() + 1) : "";
+  if (name.empty() && library.size() < id.size()) {
+    throw Error(ErrorCode::kInvalidArgument, id,
+                "names no variant after the colon; leave it away where the library has only one");
+  }
   return OutsideVariant{library, std::string(name)};
 }
 
@@ -84,17 +100,18 @@ SecondLink SecondLinkOf(const fs::path& library) {
 }
 
 std::shared_ptr<Kernels> LoadOutside(const fs::path& library, int link) {
+  const std::string name = library.string();
   // The loader looks for a name without a slash in the system's folders.
   const fs::path path = fs::absolute(library);
   std::error_code ignored;
   if (!fs::exists(path, ignored)) {
-    throw Error(ErrorCode::kInvalidArgument, library.string(), "does not exist; check the path");
+    throw Error(ErrorCode::kInvalidArgument, name, "does not exist; check the path");
   }
-  if (link == 0) return Kernels::LoadFile(path);
+  if (link == 0) return Kernels::LoadFile(path, name);
   const SecondLink second = SecondLinkOf(path);
-  if (!second.copied) return Kernels::LoadFile(second.path);
+  if (!second.copied) return Kernels::LoadFile(second.path, second.path.string());
   const TemporaryCopy copy(path);  // the loader gives the same file only once
-  return Kernels::LoadFile(copy.path());
+  return Kernels::LoadFile(copy.path(), name);
 }
 
 const SoftmaxVariant& FindOutside(const Kernels& kernels, const OutsideVariant& outside,
@@ -114,26 +131,23 @@ const SoftmaxVariant& FindOutside(const Kernels& kernels, const OutsideVariant& 
               fmt::format("has {}; name one: {}:{}", Listed(names), id, names.front()));
 }
 
-std::optional<std::string> AskOutside(const std::vector<std::string>& command, const judge::CaseSpec& spec,
-                                      std::string_view id) {
+OutsideAnswer AskOutside(const std::vector<std::string>& command, const judge::CaseSpec& spec,
+                         std::string_view id, double timeout_s) {
   const judge::GatePlan question{.run_id = "", .spec = spec, .runs = {{std::string(id), 0}}, .threads = 1};
   const sys::ProcessResult result =
-      sys::RunProcess({.argv = command, .stdin_text = judge::ToJson(question), .timeout_s = kAskTimeout});
-  if (result.timed_out || result.signal != 0) {
-    throw Error(ErrorCode::kInvalidArgument, id,
-                fmt::format("{} when it was asked whether it computes {}", result.Describe(), spec.name));
+      sys::RunProcess({.argv = command, .stdin_text = judge::ToJson(question), .timeout_s = timeout_s});
+  return ParseAnswer(result.out).value_or(OutsideAnswer{.why_not = std::nullopt, .hung = result.timed_out});
+}
+
+std::string AnswerOutside(const std::function<std::optional<std::string>()>& ask) {
+  nlohmann::json answer;
+  try {
+    const std::optional<std::string> why_not = ask();
+    answer[kWhyNot] = why_not ? nlohmann::json(io::Shown(*why_not, kMostReason)) : nlohmann::json();
+  } catch (const Error& e) {
+    answer = {{kRefusal, e.what()}, {kUnsupported, e.code() == ErrorCode::kUnsupported}};
   }
-  if (!result.ok()) {
-    const std::string said = LastWords(result.err);
-    const bool named = said.starts_with(ParseOutside(id)->library.string());
-    const ErrorCode code =
-        result.exit_code == kCannotRun ? ErrorCode::kUnsupported : ErrorCode::kInvalidArgument;
-    throw Error(code, named ? "" : id, said.empty() ? result.Describe() : said);
-  }
-  const nlohmann::json answer = io::ParseJson(result.out, id);
-  const io::JsonField why_not = io::JsonField(answer, id).At("why_not");
-  if (why_not.IsNull()) return std::nullopt;
-  return why_not.String();
+  return answer.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace pagoda::app

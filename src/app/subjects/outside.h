@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,7 +19,8 @@ struct OutsideVariant {
   std::string name;  // empty: the only one that the library has
 };
 
-// What --variants means by a name with a slash or ".so"; nothing for the name of a built-in variant.
+// What --variants means by a name with a slash or ".so"; nothing for the name of a built-in variant. Throws
+// Error(id) when there is a colon and no name after it.
 std::optional<OutsideVariant> ParseOutside(std::string_view id);
 
 // The same variant in another library: "old.so" and "fast" give "./old.so:fast", "old.so" and "./new.so:fast"
@@ -39,11 +41,20 @@ std::shared_ptr<Kernels> LoadOutside(const std::filesystem::path& library, int l
 // The variant; throws Error(id) when the library has none of that name, or several and no name is given.
 const SoftmaxVariant& FindOutside(const Kernels& kernels, const OutsideVariant& outside, std::string_view id);
 
+struct OutsideAnswer {
+  std::optional<std::string> why_not;  // nothing: it computes the case
+  bool hung = false;
+};
+
 // Asks a process of its own (`command`: this program, hidden command) whether the variant is there and
-// computes the case: nothing if so, else the reason. A library may crash or hang as soon as it is loaded.
-// Throws Error(id) when it does, or when it is not there or no such library; of the code kUnsupported when it
-// is a build of another interface.
-std::optional<std::string> AskOutside(const std::vector<std::string>& command, const judge::CaseSpec& spec,
-                                      std::string_view id);
+// computes the case. A library may crash or hang as soon as it is loaded: it then counts as one that computes
+// the case, and the gate, which runs it, names what it does. Throws Error when it is not there or no such
+// library; of the code kUnsupported when it is a build of another interface.
+OutsideAnswer AskOutside(const std::vector<std::string>& command, const judge::CaseSpec& spec,
+                         std::string_view id, double timeout_s = 30);
+
+// The other side of it: what that process writes to standard output. `ask` gives the reason why not, and what
+// it throws as an Error is thrown by AskOutside.
+std::string AnswerOutside(const std::function<std::optional<std::string>()>& ask);
 
 }  // namespace pagoda::app

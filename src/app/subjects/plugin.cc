@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "app/subjects/fault.h"
+#include "base/io/shown.h"
 #include "pagoda/status.h"
 
 namespace pagoda::app {
@@ -55,7 +57,8 @@ pagoda_softmax_batch ToC(const NormalBatch& batch) {
 
 // A message of the plug-in, which is an error.
 void RequireNone(const char* message, std::string_view step) {
-  if (message != nullptr) throw Error(ErrorCode::kInternal, step, fmt::format("failed: {}", message));
+  constexpr size_t kMostShown = 200;
+  if (message != nullptr) throw Fault(fmt::format("{} failed: {}", step, io::Shown(message, kMostShown)));
 }
 
 class PluginPlan : public SoftmaxPlanImpl {
@@ -119,7 +122,7 @@ SoftmaxVariant Adapt(const pagoda_softmax_variant& c) {
     if (c.supports == nullptr) return Support::Yes();
     const pagoda_softmax_batch c_batch = ToC(batch);
     const char* why_not = c.supports(&c_batch);
-    return why_not == nullptr ? Support::Yes() : Support::No("batch", why_not);
+    return why_not == nullptr ? Support::Yes() : Support::No("", why_not);
   };
   variant.plan = [&c](const NormalBatch& batch, int threads) -> std::unique_ptr<SoftmaxPlanImpl> {
     return std::make_unique<PluginPlan>(c, batch, threads);

@@ -94,7 +94,7 @@ judge::CaseFacts FactsOf(const judge::CaseSpec& spec) {
 std::optional<std::string> WhyNot(const judge::CaseSpec& spec, const SoftmaxVariant& variant) {
   const Support support = variant.supports(Normalise(ShapeOnly(spec).batch));
   if (support.ok) return std::nullopt;
-  return support.field + " " + support.reason;
+  return support.field.empty() ? support.reason : support.field + " " + support.reason;
 }
 
 int64_t ColdBytes() { return std::max(kLeastColdBytes, 4 * sys::ReadMachineInfo().LastLevelCacheBytes()); }
@@ -120,8 +120,11 @@ std::optional<std::string> SoftmaxSubject::WhyNot(const judge::CaseSpec& spec,
     return AskProgram(variant, [&] { return Running(variant, 0)->WhyNot(spec); });
   }
   if (!ParseOutside(variant)) return app::WhyNot(spec, FindVariant(SoftmaxVariants(), variant));
-  if (!ask_.empty()) return AskOutside(ask_, spec, variant);
-  return app::WhyNot(spec, Find(variant, 0).variant);
+  if (ask_.empty()) return app::WhyNot(spec, Find(variant, 0).variant);
+  if (hung_.contains(variant)) return std::nullopt;  // each time costs as long as is waited
+  const OutsideAnswer answer = AskOutside(ask_, spec, variant);
+  if (answer.hung) hung_.emplace(variant);
+  return answer.why_not;
 }
 
 judge::CaseFacts SoftmaxSubject::Facts(const judge::CaseSpec& spec) const { return FactsOf(spec); }

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -70,6 +72,7 @@ class SoftmaxSubject : public judge::Subject {
 
   std::vector<ProgramCommand> programs_;
   std::vector<std::string> ask_;
+  mutable std::set<std::string, std::less<>> hung_;  // when they were asked
   // By path, empty for the program's own library, and link.
   mutable std::map<std::pair<std::filesystem::path, int>, std::shared_ptr<Kernels>> libraries_;
   // By name and link: another link is another process.

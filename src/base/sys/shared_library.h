@@ -10,8 +10,8 @@ namespace pagoda::sys {
 // it may outlive any owner.
 class SharedLibrary {
  public:
-  // Throws Error (kIo, the path as its field) with the loader's reason.
-  explicit SharedLibrary(const std::filesystem::path& path);
+  // Throws Error (kIo, `name` as its field) with the loader's reason.
+  SharedLibrary(const std::filesystem::path& path, const std::string& name);
 
   // The address of a symbol, or null.
   void* Find(const std::string& symbol) const;

@@ -207,7 +207,7 @@ int RunAttend(Options& options, const CommandContext& context) {
       outcome.error = error.what();
       // Errors of the reader name the file already.
       const bool named = outcome.error.find(file) != std::string::npos;
-      PrintError(judge::OneLine(named ? outcome.error : fmt::format("{}: {}", file, outcome.error)));
+      PrintError(named ? outcome.error : fmt::format("{}: {}", file, outcome.error));
     }
     exit_code = Worse(exit_code, outcome.exit_code);
     if (!options.json) PrintTable(outcome, options);

@@ -14,8 +14,14 @@ namespace {
 
 constexpr std::string_view kClearLine = "\r\x1b[K";
 
+// What can't be told is lost: it must not end a run, nor change its exit code.
+void Say(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+}
+
 void PrintNote(std::string_view kind, judge::Ink ink, std::string_view text) {
-  fmt::print(stderr, "pagoda: {} {}\n", judge::Inked(kind, ink, UsesColour(stderr)), text);
+  Say(fmt::format("pagoda: {} {}\n", judge::Inked(kind, ink, UsesColour(stderr)), judge::OneLine(text)));
 }
 
 }  // namespace
@@ -35,7 +41,7 @@ Progress::Progress(std::string_view what, size_t steps, bool quiet)
       start_(std::chrono::steady_clock::now()) {}
 
 Progress::~Progress() {
-  if (shown_) fmt::print(stderr, "{}", kClearLine);
+  if (shown_) Say(kClearLine);
 }
 
 void Progress::Step(std::string_view now) {
@@ -45,8 +51,7 @@ void Progress::Step(std::string_view now) {
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start_;
   const std::string left =
       done == 0 ? "" : fmt::format(", {} left", judge::Elapsed(elapsed.count() / done * (steps_ - done)));
-  fmt::print(stderr, "{}{} {}/{}{}: {}", kClearLine, what_, begun_, steps_, left, now);
-  std::fflush(stderr);
+  Say(fmt::format("{}{} {}/{}{}: {}", kClearLine, what_, begun_, steps_, left, judge::OneLine(now)));
 }
 
 void PrintError(std::string_view text) { PrintNote("error:", judge::Ink::kBad, text); }

@@ -12,7 +12,8 @@ namespace pagoda::app {
 // Colour is for a terminal only, and never with NO_COLOR set (https://no-color.org) or TERM=dumb.
 bool UsesColour(std::FILE* stream);
 
-// "pagoda: error: ..." on stderr.
+// "pagoda: error: ..." on stderr, on one line and without control characters, which a file may have brought
+// in. What stderr doesn't take is lost, here and below.
 void PrintError(std::string_view text);
 // "pagoda: warning: ..." on stderr.
 void PrintWarning(std::string_view text);

@@ -13,6 +13,7 @@
 #include "app/commands/command.h"
 #include "app/commands/console.h"
 #include "app/commands/usage.h"
+#include "base/sys/process.h"
 #include "engine/simd/isa.h"
 #include "pagoda/status.h"
 
@@ -85,4 +86,8 @@ int Main(int argc, const char* const* argv) {
 }  // namespace
 }  // namespace pagoda::app
 
-int main(int argc, char** argv) { return pagoda::app::Main(argc, argv); }
+int main(int argc, char** argv) {
+  pagoda::sys::ReserveStandardStreams();
+  pagoda::sys::LetLargeWritesFail();
+  return pagoda::app::Main(argc, argv);
+}

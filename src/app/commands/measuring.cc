@@ -38,6 +38,8 @@ bool SleepFor(double seconds) {
 void CatchStops() {
   std::signal(SIGINT, AskToStop);
   std::signal(SIGTERM, AskToStop);
+  if (std::signal(SIGHUP, AskToStop) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);  // nohup
+  std::signal(SIGPIPE, SIG_IGN);
 }
 
 bool Stopped() { return stop_asked != 0; }

@@ -17,7 +17,8 @@ class App;
 
 namespace pagoda::app {
 
-// From here on Ctrl-C and SIGTERM end nothing by themselves: Stopped() tells of them.
+// From here on Ctrl-C, SIGTERM and a terminal that hangs up end nothing by themselves: Stopped() tells of
+// them. A reader of the output who has gone (`| head`) ends nothing either: writing to it fails.
 void CatchStops();
 bool Stopped();
 

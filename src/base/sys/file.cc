@@ -21,6 +21,7 @@ namespace {
 [[noreturn]] void ThrowIo(const std::filesystem::path& path, std::string_view what, int error) {
   std::string_view mend;
   if (error == ENOSPC || error == EDQUOT) mend = "; free some space or choose another place";
+  if (error == EFBIG) mend = "; raise the limit (ulimit -f) or choose another file system";
   if (error == ENOENT) mend = "; check the path";
   throw Error(ErrorCode::kIo, path.string(), fmt::format("{}: {}{}", what, std::strerror(error), mend));
 }

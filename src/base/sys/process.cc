@@ -155,6 +155,17 @@ ProcessResult RunProcess(const ProcessSpec& spec) {
 
 int OwnPid() { return getpid(); }
 
+void ReserveStandardStreams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) >= 0) continue;
+    // Takes the lowest free number, which is this one.
+    const int wrong_way = stream == STDIN_FILENO ? O_WRONLY : O_RDONLY;
+    if (open("/dev/null", wrong_way) < 0) return;
+  }
+}
+
+void LetLargeWritesFail() { std::signal(SIGXFSZ, SIG_IGN); }
+
 std::FILE* TakeStandardOutput() {
   std::fflush(stdout);
   const int mine = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);

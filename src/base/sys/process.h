@@ -50,6 +50,12 @@ ProcessResult RunProcess(const ProcessSpec& spec);
 
 int OwnPid();
 
+// Of a standard stream that the caller of this process closed: every use of it fails, but no file that is
+// opened later gets its number and what was meant for the stream.
+void ReserveStandardStreams();
+// A write beyond the limit on the size of files fails with EFBIG instead of ending the process.
+void LetLargeWritesFail();
+
 // Standard output for the caller alone: whatever else prints goes to standard error from now on. Throws Error
 // (kIo).
 std::FILE* TakeStandardOutput();

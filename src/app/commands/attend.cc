@@ -225,9 +225,7 @@ void AddAttend(CLI::App& app, CommandContext& context) {
   const auto options = std::make_shared<Options>();
   CLI::App* attend = app.add_subcommand("attend", "Run one attention problem from a case file");
   attend->add_option("CASE", options->files, "Safetensors files, one problem each")->required();
-  attend->add_option("--variant", options->variants, "Variants, comma-separated (default: all)")
-      ->allow_extra_args(false)  // what follows is a CASE
-      ->delimiter(',')
+  AddListOption(*attend, "--variant", options->variants, "Variants, comma-separated (default: all)")
       ->type_name("NAME");
   attend->add_flag("--check", options->check, "Compare every element with the expectation in the file");
   attend->add_option("--out", options->out, "Write o and lse of the first variant that supports the case")

@@ -144,6 +144,10 @@ judge::Selection SelectionOf(const BenchOptions& options) {
                 "judges one variant of two builds: name it by --variants NAME");
   }
   selection.baseline = InLibrary(options.baseline_lib, selection.variants.front());
+  if (selection.baseline == selection.variants.front()) {
+    throw Error(ErrorCode::kInvalidArgument, "--baseline-lib",
+                fmt::format("= {} is what --variants names; give another build of it", options.baseline_lib));
+  }
   selection.variants.insert(selection.variants.begin(), selection.baseline);
   return selection;
 }
@@ -424,11 +428,9 @@ void AddBench(CLI::App& app, CommandContext& context) {
       app.add_subcommand("bench", "Prove variants right, time them against each other, and decide");
   bench->add_option("SUITE", options->suite, "Name of a built-in suite, a TOML file, or a case file")
       ->required();
-  bench
-      ->add_option(
-          "--variants", options->selection.variants,
-          "Variants, comma-separated; the first is the baseline unless --baseline (default: the suite's)")
-      ->delimiter(',')
+  AddListOption(
+      *bench, "--variants", options->selection.variants,
+      "Variants, comma-separated; the first is the baseline unless --baseline (default: the suite's)")
       ->type_name("A,B,...");
   bench
       ->add_option("--baseline", options->selection.baseline, "The variant that the others are compared with")
@@ -463,8 +465,8 @@ void AddBench(CLI::App& app, CommandContext& context) {
       ->type_name("DIR");
   bench->add_flag("--resume", options->run.resume, "Go on with the interrupted run in --out DIR");
   bench->add_flag("--dry-run", options->dry_run, "Only show cases, bytes, FLOPs and a predicted time");
-  bench->add_option("--fail-on", options->fail_on, "Fail on loss (exit code 1) or inconclusive (exit code 4)")
-      ->delimiter(',')
+  AddListOption(*bench, "--fail-on", options->fail_on,
+                "Fail on loss (exit code 1) or inconclusive (exit code 4)")
       ->type_name("loss,inconclusive");
   AddFitnessOptions(*bench, options->fitness);
   AddLockOption(*bench, options->lock);

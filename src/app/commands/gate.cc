@@ -163,9 +163,8 @@ void AddGate(CLI::App& app, CommandContext& context) {
   CLI::App* gate = app.add_subcommand("gate", "Prove variants correct on a suite; times nothing");
   gate->add_option("SUITE", options->suite, "Name of a built-in suite, a TOML file, or a case file")
       ->required();
-  gate->add_option("--variants", options->selection.variants,
-                   "Variants, comma-separated (default: the suite's, else all)")
-      ->delimiter(',')
+  AddListOption(*gate, "--variants", options->selection.variants,
+                "Variants, comma-separated (default: the suite's, else all)")
       ->type_name("A,B,...");
   AddProgramOption(*gate, options->programs);
   gate->add_option("--only", options->selection.only, "Cases whose name this regular expression finds")

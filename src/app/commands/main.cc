@@ -59,6 +59,7 @@ int Main(int argc, const char* const* argv) {
       "interrupted.");
   AddCommands(app, context);
   AddGlobalOptions(app, context);
+  RefuseEmptyValues(app);
   // A wrong PAGODA_ISA or PAGODA_THREADS is bad input of any command, not a fault of a kernel or a file.
   app.parse_complete_callback([&context] {
     ActiveIsa();

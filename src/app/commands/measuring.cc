@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <limits>
+#include <system_error>
 #include <thread>
 
 #include "app/commands/command.h"
@@ -99,10 +102,14 @@ std::string CommandLineHere(const std::vector<std::string>& argv) {
 }
 
 void AddSeedOption(CLI::App& command, uint64_t& seed, const std::string& help) {
-  command.add_option("--seed", seed, help)->type_name("N")->check([](const std::string& text) {
-    const bool digits = text.find_first_not_of("0123456789") == std::string::npos;
-    return digits ? "" : text + " is not a whole number from 0 on";
-  });
+  const auto parse = [&seed](const std::string& text) {
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, seed);
+    if (error == std::errc() && stop == end) return;
+    throw CLI::ValidationError("--seed", fmt::format("{} is not a whole number from 0 to {}", text,
+                                                     std::numeric_limits<uint64_t>::max()));
+  };
+  command.add_option_function<std::string>("--seed", parse, help)->type_name("N");
 }
 
 void AddLockOption(CLI::App& command, std::string& how) {

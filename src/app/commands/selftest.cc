@@ -17,6 +17,7 @@
 #include "app/commands/measuring.h"
 #include "app/commands/report.h"
 #include "app/commands/selftest_report.h"
+#include "app/commands/usage.h"
 #include "app/subjects/kernel_library.h"
 #include "app/subjects/planted_faults.h"
 #include "base/sys/process.h"
@@ -280,11 +281,9 @@ void AddSelftest(CLI::App& app, CommandContext& context) {
       ->add_option("--variant", options->variant,
                    "The variant that is planted (default: " + options->variant + ")")
       ->type_name("NAME");
-  command
-      ->add_option(
-          "--cases", options->cases,
-          "Cases by name, comma-separated (default: a short call on warm caches and a long one on cold ones)")
-      ->delimiter(',')
+  AddListOption(
+      *command, "--cases", options->cases,
+      "Cases by name, comma-separated (default: a short call on warm caches and a long one on cold ones)")
       ->type_name("A,B,...");
   AddSeedOption(*command, options->seed, "Of the first run; each next one adds 1 (default: 2026)");
   command->add_option("--out", options->run.out, "Directory for the records (default: runs/DATE-selftest)")

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <utility>
 
 #include "base/suggest.h"
 #include "pagoda/thread_pool.h"
@@ -62,6 +64,29 @@ void AddProgramOption(CLI::App& command, std::vector<std::string>& programs) {
                   "An external program as a variant NAME (docs/external-variants.md); may be given again")
       ->type_name("NAME=COMMAND")
       ->allow_extra_args(false);
+}
+
+CLI::Option* AddListOption(CLI::App& command, const std::string& name, std::vector<std::string>& list,
+                           const std::string& help) {
+  const auto split = [&list, name](const std::vector<std::string>& texts) {
+    list.clear();
+    for (const std::string& text : texts) {
+      for (std::string& item : CLI::detail::split(text, ',')) list.push_back(std::move(item));
+      if (text.ends_with(',')) list.emplace_back();
+    }
+    if (std::find(list.begin(), list.end(), "") != list.end()) {
+      throw CLI::ValidationError(name, "has an empty item between its commas");
+    }
+  };
+  return command.add_option_function<std::vector<std::string>>(name, split, help)->allow_extra_args(false);
+}
+
+void RefuseEmptyValues(CLI::App& app) {
+  for (CLI::Option* option :
+       app.get_options([](const CLI::Option* o) { return o->get_items_expected_min() > 0; })) {
+    option->check([](const std::string& value) { return value.empty() ? "must not be empty" : ""; });
+  }
+  for (CLI::App* command : app.get_subcommands(std::function<bool(CLI::App*)>())) RefuseEmptyValues(*command);
 }
 
 std::string UsageError(const CLI::App& app, std::string_view complaint) {

@@ -17,10 +17,21 @@
 #include "pagoda/status.h"
 
 namespace pagoda::app {
+namespace {
+
+io::RequestTrace ReadTrace(const std::string& file) {
+  try {
+    return io::ReadTrace(file);
+  } catch (const Error& e) {
+    throw Error(e.code(), "--trace", e.what());
+  }
+}
+
+}  // namespace
 
 SuiteSource OpenSuite(const std::string& suite, const std::string& trace_file) {
   std::optional<io::RequestTrace> trace;
-  if (!trace_file.empty()) trace = io::ReadTrace(trace_file);
+  if (!trace_file.empty()) trace = ReadTrace(trace_file);
   const std::filesystem::path path = suite;
   if (path.extension() != ".safetensors") return {judge::LoadSuite(suite, trace ? &*trace : nullptr), {}};
   if (trace) {

@@ -14,7 +14,7 @@ namespace pagoda::io {
 // A file's bytes, mapped read-only, with its path for messages.
 class MappedFile {
  public:
-  // Throws Error (kIo, the path as its field).
+  // Throws Error, see sys::FileMap.
   explicit MappedFile(std::filesystem::path path);
 
   const std::filesystem::path& path() const { return path_; }

@@ -71,11 +71,14 @@ FileIdentity IdentityOf(const std::filesystem::path& path) {
 FileMap::FileMap(const std::filesystem::path& path) {
   // Without O_NONBLOCK, opening a pipe that nobody writes to would wait for ever.
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.get() < 0 && (errno == ENOENT || errno == ENOTDIR)) {
+    throw Error(ErrorCode::kInvalidArgument, path.string(), "does not exist; check the path");
+  }
   if (file.get() < 0) ThrowIo(path, "can't be opened", errno);
   struct stat info{};
   if (fstat(file.get(), &info) != 0) ThrowIo(path, "can't be examined", errno);
   if (!S_ISREG(info.st_mode)) {
-    throw Error(ErrorCode::kIo, path.string(),
+    throw Error(ErrorCode::kInvalidArgument, path.string(),
                 S_ISDIR(info.st_mode) ? "is a directory; name a file in it" : "is not a regular file");
   }
   size_ = static_cast<size_t>(info.st_size);
@@ -102,7 +105,7 @@ OutputFile::OutputFile(std::filesystem::path path) : path_(std::move(path)), tar
   struct stat info{};
   if (stat(path_.c_str(), &info) == 0) {
     if (S_ISDIR(info.st_mode)) {
-      throw Error(ErrorCode::kIo, path_.string(), "is a directory; name a file in it");
+      throw Error(ErrorCode::kInvalidArgument, path_.string(), "is a directory; name a file in it");
     }
     if (!S_ISREG(info.st_mode)) {
       fd_ = open(path_.c_str(), O_WRONLY | O_CLOEXEC);

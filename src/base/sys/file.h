@@ -14,7 +14,7 @@ namespace pagoda::sys {
 class FileMap {
  public:
   FileMap() = default;
-  // Throws Error (kIo, the path as its field): missing, not permitted, a directory, not a regular file.
+  // Throws Error with the path as its field: kInvalidArgument where no regular file is there, otherwise kIo.
   explicit FileMap(const std::filesystem::path& path);
   FileMap(FileMap&& other) noexcept;
   FileMap& operator=(FileMap&& other) noexcept;
@@ -40,7 +40,7 @@ FileIdentity IdentityOf(const std::filesystem::path& path);
 // Bytes written go to a temporary file in the same folder; Commit syncs it and renames it over `path`.
 // Without Commit nothing is left. A `path` that exists and is a device or a pipe (/dev/stdout, /dev/null) is
 // written directly; a link is followed. All throw Error (kIo, the path as its field) with the system's
-// reason.
+// reason; a directory is kInvalidArgument.
 class OutputFile {
  public:
   explicit OutputFile(std::filesystem::path path);

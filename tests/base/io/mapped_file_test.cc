@@ -63,7 +63,7 @@ TEST_F(Files, AMovedMapStaysReadable) {
 
 TEST_F(Files, MissingDirectoryAndPipeAreRefusedByName) {
   EXPECT_THAT(ErrorOf([&] { MappedFile file(In("none")); }),
-              AllOf(HasSubstr(In("none").string()), HasSubstr("No such file")));
+              AllOf(HasSubstr(In("none").string()), HasSubstr("does not exist")));
   EXPECT_THAT(ErrorOf([&] { MappedFile file(folder_.path()); }), HasSubstr("is a directory"));
   ASSERT_EQ(mkfifo(In("pipe").c_str(), 0600), 0);
   EXPECT_THAT(ErrorOf([&] { MappedFile file(In("pipe")); }), HasSubstr("is not a regular file"));
@@ -71,7 +71,7 @@ TEST_F(Files, MissingDirectoryAndPipeAreRefusedByName) {
     MappedFile file(In("none"));
     FAIL();
   } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ErrorCode::kIo);
+    EXPECT_EQ(e.code(), ErrorCode::kInvalidArgument);
     EXPECT_EQ(e.field(), In("none").string());
   }
 }

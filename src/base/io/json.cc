@@ -92,8 +92,12 @@ json ParseJson(std::string_view text, std::string_view source, const JsonLimits&
     return json::parse(CountingIterator(begin, &furthest), CountingIterator(end, &furthest), check);
   } catch (const json::exception& e) {
     // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error ..."
-    std::string_view what = e.what();
-    if (const size_t bracket = what.find("] "); bracket != what.npos) what.remove_prefix(bracket + 2);
+    std::string what = e.what();
+    if (const size_t bracket = what.find("] "); bracket != what.npos) what.erase(0, bracket + 2);
+    // A text of one line may be a line of a file, whose number is not 1.
+    constexpr std::string_view kFirstLine = "line 1, ";
+    const size_t line = std::find(begin, end, '\n') == end ? what.find(kFirstLine) : what.npos;
+    if (line != what.npos) what.erase(line, kFirstLine.size());
     fail(Shown(what, 300));
   }
   return {};

@@ -72,7 +72,7 @@ std::vector<CaseSpec> CasesOf(const Suite& suite, const Selection& selection) {
 std::vector<std::string> NamedVariants(const Suite& suite, const Selection& selection,
                                        const Subject& subject) {
   std::vector<std::string> known = subject.Variants();
-  const std::string field = selection.variants.empty() ? suite.name + ": variants" : "--variants";
+  const std::string field = selection.variants.empty() ? suite.variants_at : "--variants";
   std::vector<std::string> variants = selection.variants.empty() ? suite.variants : selection.variants;
   if (variants.empty() || variants == std::vector<std::string>{"all"}) return known;
   std::set<std::string> seen;
@@ -98,7 +98,7 @@ std::string BaselineOf(const Suite& suite, const Selection& selection,
   const std::string& wanted = asked ? selection.baseline : own;
   if (wanted.empty()) return variants.front();
   if (!Holds(variants, wanted)) {
-    Refuse(asked ? "--baseline" : suite.name + ": baseline",
+    Refuse(asked ? "--baseline" : suite.baseline_at,
            fmt::format("= \"{}\" is none of the variants {}", wanted, Known(variants, wanted)));
   }
   return wanted;

@@ -60,8 +60,10 @@ struct Suite {
   std::vector<CaseSpec> cases;
   std::vector<std::string> variants;  // default variants; empty: all
   std::string baseline;               // empty: the first variant
-  double epoch_ms = 0;                // least time of one timing; 0: the protocol's
-  double budget_s = 0;                // what a run may take unless told otherwise; 0: no limit
+  // Where its file says so, as the field of an error.
+  std::string variants_at = "variants", baseline_at = "baseline";
+  double epoch_ms = 0;  // least time of one timing; 0: the protocol's
+  double budget_s = 0;  // what a run may take unless told otherwise; 0: no limit
 };
 
 // The name that a spec's fields give by the grammar above.

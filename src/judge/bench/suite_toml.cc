@@ -462,6 +462,7 @@ Suite SuiteOf(const TomlTable& root, const io::RequestTrace* trace) {
   suite.about = root.String("about", "");
   if (root.Has("variants")) {
     suite.variants = root.Strings("variants");
+    suite.variants_at = root.Wrong("variants", "").field();
     if (suite.variants.empty()) throw root.Wrong("variants", "is empty; leave it away to run all of them");
   }
   std::set<std::string> seen;
@@ -471,6 +472,10 @@ Suite SuiteOf(const TomlTable& root, const io::RequestTrace* trace) {
       throw root.Wrong("variants", fmt::format("holds \"{}\" twice", variant));
   }
   suite.baseline = root.String("baseline", "");
+  suite.baseline_at = root.Wrong("baseline", "").field();
+  if (root.Has("baseline") && suite.baseline.empty()) {
+    throw root.Wrong("baseline", "is empty; leave it away to take the first variant");
+  }
   if (root.Has("baseline") && !suite.variants.empty() && !seen.contains(suite.baseline)) {
     throw root.Wrong("baseline", fmt::format("= \"{}\" is none of the variants{}", suite.baseline,
                                              DidYouMean(suite.baseline, suite.variants)));

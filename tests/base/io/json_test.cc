@@ -30,6 +30,8 @@ TEST(ParseJson, ReadsEveryKindOfValue) {
 
 TEST(ParseJson, NamesSourceAndByteOfASyntaxError) {
   EXPECT_THAT(ParseError(R"({"a": 1,})"), AllOf(HasSubstr("x.json at byte 9"), HasSubstr("syntax error")));
+  EXPECT_THAT(ParseError(R"({"a": 1,})"), Not(HasSubstr("line"))) << "its source may be a line itself";
+  EXPECT_THAT(ParseError("{\n\"a\": 1,}"), HasSubstr("line 2"));
   EXPECT_THAT(ParseError(""), HasSubstr("at byte 0"));
   EXPECT_THAT(ParseError("{} {}"), HasSubstr("x.json at byte"));
   EXPECT_THAT(ParseError("[1e999]"), HasSubstr("x.json at byte"));

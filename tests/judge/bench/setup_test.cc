@@ -98,10 +98,12 @@ TEST_F(SetupTest, RefusesNamesThatAreNotThere) {
   EXPECT_THAT(Refusal(), HasSubstr("--baseline = \"c\" is none of the variants a, b"));
   selection_ = {};
   suite_.variants = {"gone"};
-  EXPECT_THAT(Refusal(), HasSubstr("s: variants \"gone\""));
+  suite_.variants_at = "s.toml:2:12: variants";
+  EXPECT_THAT(Refusal(), HasSubstr("s.toml:2:12: variants \"gone\""));
   suite_.variants.clear();
   suite_.baseline = "gone";
-  EXPECT_THAT(Refusal(), HasSubstr("s: baseline = \"gone\" is none of the variants a, b, c"));
+  suite_.baseline_at = "s.toml:3:12: baseline";
+  EXPECT_THAT(Refusal(), HasSubstr("s.toml:3:12: baseline = \"gone\" is none of the variants a, b, c"));
 }
 
 TEST_F(SetupTest, OnlyFindsAnywhereInTheName) {

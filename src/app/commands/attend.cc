@@ -231,8 +231,8 @@ void AddAttend(CLI::App& app, CommandContext& context) {
   attend->add_option("--out", options->out, "Write o and lse of the first variant that supports the case")
       ->type_name("FILE");
   attend->add_option("--out-dtype", options->out_dtype, "Of the output (default f32)")
-      ->check(CLI::IsMember({"f32", "f16", "bf16"}))
-      ->type_name("DTYPE");
+      ->check(CLI::IsMember({"f32", "f16", "bf16"}).description(""))
+      ->type_name("f32|f16|bf16");
   attend->add_flag("--time", options->time, "Time warm calls: host (plan and run) and device");
   attend
       ->add_option("--make-golden", options->make_golden, "Write the case with what the fp64 oracle expects")

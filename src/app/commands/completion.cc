@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,18 +16,64 @@
 namespace pagoda::app {
 namespace {
 
+// What may stand behind an option.
+struct Values {
+  std::string option;
+  std::vector<std::string> words;
+  bool list = false;   // comma-separated, of which the last item is completed
+  bool files = false;  // those too
+};
+
 // A command with what may follow it.
 struct Words {
   std::string command;  // "bench", "list cases"; empty: before any command
-  std::vector<std::string> commands, options;
-  bool takes_suite = false;
+  std::vector<std::string> commands, options, arguments;
+  std::vector<Values> values;
+  bool takes_file = false;
+
+  // What may stand where no option is meant.
+  std::vector<std::string> Plain() const {
+    std::vector<std::string> plain = commands;
+    plain.insert(plain.end(), arguments.begin(), arguments.end());
+    return plain;
+  }
 };
 
+bool NamesVariants(const std::string& option) {
+  return option == "--variants" || option == "--variant" || option == "--baseline";
+}
+
+// The words that the name of a value says may stand there: "wait|refuse"; of a list, "loss,inconclusive".
+std::vector<std::string> Choices(const std::string& type) {
+  const char separator = type.find('|') != type.npos ? '|' : ',';
+  if (type.find(separator) == type.npos || type.ends_with("...")) return {};
+  return CLI::detail::split(type, separator);
+}
+
+Values ValuesOf(const std::string& option, const std::string& type) {
+  if (NamesVariants(option)) {
+    return {.option = option,
+            .words = SoftmaxSubject().Variants(),
+            .list = option != "--baseline",
+            .files = true};
+  }
+  const bool file = type == "FILE" || type == "DIR" || type == "OLD.so";
+  return {.option = option, .words = Choices(type), .list = type.find(',') != type.npos, .files = file};
+}
+
 void Collect(const CLI::App& app, const std::string& name, std::vector<Words>& list) {
-  Words words{.command = name, .commands = {}, .options = {}};
+  Words words;
+  words.command = name;
   for (const CLI::Option* option : app.get_options()) {
-    if (option->get_positional()) words.takes_suite = words.takes_suite || option->get_name() == "SUITE";
-    for (const std::string& spelling : option->get_lnames()) words.options.push_back("--" + spelling);
+    const std::string type = option->get_type_name();
+    if (option->get_positional()) {
+      words.arguments = option->get_name() == "SUITE" ? judge::SuiteNames() : Choices(type);
+      words.takes_file = Choices(type).empty();
+    }
+    for (const std::string& spelling : option->get_lnames()) {
+      words.options.push_back("--" + spelling);
+      if (option->get_items_expected_min() > 0) words.values.push_back(ValuesOf("--" + spelling, type));
+    }
   }
   const std::vector<const CLI::App*> below = ShownCommands(app);
   for (const CLI::App* command : below) words.commands.push_back(command->get_name());
@@ -36,15 +83,7 @@ void Collect(const CLI::App& app, const std::string& name, std::vector<Words>& l
   }
 }
 
-// What may stand where a word is begun, besides a file.
-std::vector<std::string> All(const Words& words) {
-  std::vector<std::string> all = words.commands;
-  if (words.takes_suite) {
-    for (const std::string& suite : judge::SuiteNames()) all.push_back(suite);
-  }
-  all.insert(all.end(), words.options.begin(), words.options.end());
-  return all;
-}
+std::string Joined(const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, " ")); }
 
 // The cases of a shell's `case "$command $word"` that follow a line from command to command.
 std::string FollowingCases(const std::vector<Words>& list) {
@@ -59,91 +98,110 @@ std::string FollowingCases(const std::vector<Words>& list) {
   return text;
 }
 
-// The cases of a shell's `case "$command"` that set what may follow each command, as `set` has it for "{}".
+// The cases of a shell's `case "$command:$before"` that set what may follow; `set` has the words for "{}".
 std::string WordCases(const std::vector<Words>& list, fmt::format_string<const std::string&> set) {
   std::string text;
   for (const Words& words : list) {
-    const std::string names = fmt::format("{}", fmt::join(All(words), " "));
-    text += fmt::format("    '{}') {} ;;\n", words.command, fmt::format(set, names));
+    for (const Values& values : words.values) {
+      const std::string names = Joined(values.words);
+      text += fmt::format("    '{}:{}') {} list={} files={} ;;\n", words.command, values.option,
+                          fmt::format(set, names), values.list ? "1" : "", values.files ? "1" : "");
+    }
+    std::vector<std::string> all = words.Plain();
+    all.insert(all.end(), words.options.begin(), words.options.end());
+    const std::string names = Joined(all);
+    text += fmt::format("    '{}:'*) {} files={} ;;\n", words.command, fmt::format(set, names),
+                        words.takes_file ? "1" : "");
   }
   return text;
 }
 
 std::string ForBash(const std::vector<Words>& list) {
-  std::string text =
-      "# bash completion of pagoda; put into ~/.bashrc: eval \"$(pagoda completion bash)\"\n"
-      "_pagoda() {\n"
-      "  local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command= word words\n"
-      "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD - 1}\"; do\n"
-      "    case \"$command $word\" in\n" +
-      FollowingCases(list) +
-      "    esac\n"
-      "  done\n"
-      "  case \"$command\" in\n" +
-      WordCases(list, "words='{}'") +
-      "  esac\n"
-      "  local given=\n"
-      "  case \"$before\" in\n"
-      "    --variants | --variant | --baseline)  # a list, of which the last name is completed\n";
-  text += fmt::format("      words='{}' given=${{current%\"${{current##*,}}\"}} ;;\n",
-                      fmt::join(SoftmaxSubject().Variants(), " "));
-  text +=
-      "  esac\n"
-      "  COMPREPLY=($(compgen -P \"$given\" -W \"$words\" -- \"${current#\"$given\"}\") $(compgen -f -- "
-      "\"$current\"))\n"
-      "}\n"
-      "complete -o filenames -F _pagoda pagoda\n";
-  return text;
+  return "# bash completion of pagoda; put into ~/.bashrc: eval \"$(pagoda completion bash)\"\n"
+         "_pagoda() {\n"
+         "  local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command= word\n"
+         "  local words= list= files= given=\n"
+         "  if [[ $current == = ]]; then  # bash makes three words of --option=value\n"
+         "    current=\n"
+         "  elif [[ $before == = ]]; then\n"
+         "    before=${COMP_WORDS[COMP_CWORD - 2]}\n"
+         "  fi\n"
+         "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD - 1}\"; do\n"
+         "    case \"$command $word\" in\n" +
+         FollowingCases(list) +
+         "    esac\n"
+         "  done\n"
+         "  case \"$command:$before\" in\n" +
+         WordCases(list, "words='{}'") +
+         "  esac\n"
+         "  [[ $list ]] && given=${current%\"${current##*,}\"}\n"
+         "  current=${current#\"$given\"}\n"
+         "  mapfile -t COMPREPLY < <(compgen -P \"$given\" -W \"$words\" -- \"$current\"\n"
+         "                           [[ $files ]] && compgen -P \"$given\" -f -- \"$current\")\n"
+         "}\n"
+         "complete -o filenames -F _pagoda pagoda\n";
 }
 
 // Works when it is evaluated and as a file `_pagoda` in fpath, which zsh runs on the first completion.
 std::string ForZsh(const std::vector<Words>& list) {
-  std::string text =
-      "#compdef pagoda\n"
-      "# zsh completion of pagoda; put into ~/.zshrc, after compinit: eval \"$(pagoda completion zsh)\"\n"
-      "_pagoda() {\n"
-      "  local command= word\n"
-      "  local -a names\n"
-      "  for word in \"${(@)words[2,CURRENT - 1]}\"; do\n"
-      "    case \"$command $word\" in\n" +
-      FollowingCases(list) +
-      "    esac\n"
-      "  done\n"
-      "  case \"$command\" in\n" +
-      WordCases(list, "names=({})") +
-      "  esac\n"
-      "  case \"${words[CURRENT - 1]}\" in\n"
-      "    --variants | --variant | --baseline)  # a list, of which the last name is completed\n"
-      "      compset -P '*,'\n";
-  text += fmt::format("      names=({}) ;;\n", fmt::join(SoftmaxSubject().Variants(), " "));
-  text +=
-      "  esac\n"
-      "  compadd -a names\n"
-      "  _files\n"
-      "}\n"
-      "if [[ ${funcstack[1]} == _pagoda ]]; then _pagoda; else compdef _pagoda pagoda; fi\n";
-  return text;
+  return "#compdef pagoda\n"
+         "# zsh completion of pagoda; put into ~/.zshrc, after compinit: eval \"$(pagoda completion zsh)\"\n"
+         "_pagoda() {\n"
+         "  local command= word before=${words[CURRENT - 1]} list= files=\n"
+         "  local -a names\n"
+         "  if [[ $PREFIX == --*=* ]]; then\n"
+         "    before=${PREFIX%%=*}\n"
+         "    compset -P '*='\n"
+         "  fi\n"
+         "  for word in \"${(@)words[2,CURRENT - 1]}\"; do\n"
+         "    case \"$command $word\" in\n" +
+         FollowingCases(list) +
+         "    esac\n"
+         "  done\n"
+         "  case \"$command:$before\" in\n" +
+         WordCases(list, "names=({})") +
+         "  esac\n"
+         "  [[ -n $list ]] && compset -P '*,'\n"
+         "  compadd -a names\n"
+         "  [[ -n $files ]] && _files\n"
+         "}\n"
+         "if [[ ${funcstack[1]} == _pagoda ]]; then _pagoda; else compdef _pagoda pagoda; fi\n";
+}
+
+// When a command of fish is at the command of `words`, and no further.
+std::string FishCondition(const Words& words) {
+  if (words.command.empty()) return "__fish_use_subcommand";
+  std::string when;
+  for (const std::string& name : CLI::detail::split(words.command, ' ')) {
+    when += fmt::format("{}__fish_seen_subcommand_from {}", when.empty() ? "" : "; and ", name);
+  }
+  if (words.commands.empty()) return when;
+  return fmt::format("{}; and not __fish_seen_subcommand_from {}", when, Joined(words.commands));
+}
+
+std::string FishOption(const Words& words, const std::string& option) {
+  const auto values = std::find_if(words.values.begin(), words.values.end(),
+                                   [&](const Values& v) { return v.option == option; });
+  if (values == words.values.end()) return "";
+  const std::string names = Joined(values->words);
+  return fmt::format(" -r {}{}", values->files ? "-F" : "-f",
+                     names.empty()  ? ""
+                     : values->list ? fmt::format(" -a '(__fish_append , {})'", names)
+                                    : fmt::format(" -a '{}'", names));
 }
 
 std::string ForFish(const std::vector<Words>& list) {
   std::string text =
       "# fish completion of pagoda; pagoda completion fish > ~/.config/fish/completions/pagoda.fish\n";
   for (const Words& words : list) {
-    const std::string when = words.command.empty()
-                                 ? "__fish_use_subcommand"
-                                 : fmt::format("__fish_seen_subcommand_from {}",
-                                               words.command.substr(words.command.rfind(' ') + 1));
+    const std::string when = FishCondition(words);
     for (const std::string& option : words.options) {
-      text += fmt::format("complete -c pagoda -n '{}' -l {}", when, option.substr(2));
-      if (option == "--variants" || option == "--variant" || option == "--baseline") {
-        text += fmt::format(" -x -a '{}'", fmt::join(SoftmaxSubject().Variants(), " "));
-      }
-      text += '\n';
+      text += fmt::format("complete -c pagoda -n '{}' -l {}{}\n", when, option.substr(2),
+                          FishOption(words, option));
     }
-    Words rest = words;
-    rest.options.clear();
-    const std::vector<std::string> all = All(rest);
-    if (!all.empty()) text += fmt::format("complete -c pagoda -n '{}' -a '{}'\n", when, fmt::join(all, " "));
+    const std::vector<std::string> all = words.Plain();
+    text += fmt::format("complete -c pagoda -n '{}' {}{}\n", when, words.takes_file ? "-F" : "-f",
+                        all.empty() ? "" : fmt::format(" -a '{}'", Joined(all)));
   }
   return text;
 }
@@ -153,8 +211,9 @@ std::string ForFish(const std::vector<Words>& list) {
 void AddCompletion(CLI::App& app, CommandContext& context) {
   const auto shell = std::make_shared<std::string>();
   CLI::App* completion = app.add_subcommand("completion", "A completion script for a shell");
-  completion->add_option("SHELL", *shell, "bash, zsh or fish")
+  completion->add_option("SHELL", *shell, "The shell that is to complete commands")
       ->required()
+      ->type_name("bash|zsh|fish")
       ->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""));
   completion->footer(
       "Examples:\n"

@@ -115,7 +115,7 @@ void AddSeedOption(CLI::App& command, uint64_t& seed, const std::string& help) {
 void AddLockOption(CLI::App& command, std::string& how) {
   command.add_option("--lock", how, "When another bench runs here: wait (default) or refuse")
       ->check(CLI::IsMember({"wait", "refuse"}).description(""))
-      ->type_name("HOW");
+      ->type_name("wait|refuse");
 }
 
 bool TakeLock(sys::MachineLock& lock, const std::string& purpose, const std::string& how) {

@@ -138,9 +138,11 @@ void AddReport(CLI::App& app, CommandContext& context) {
       ->add_option("DIR", options->directories,
                    "Directories that `pagoda bench` wrote: one to report on, or OLD NEW ... to compare")
       ->required();
-  auto* format = command->add_option("--format", options->format, "terminal, markdown, json or html")
+  auto* format = command
+                     ->add_option("--format", options->format,
+                                  "Of the report; a page (html) is of one run (default: terminal)")
                      ->check(CLI::IsMember({"terminal", "markdown", "json", "html"}).description(""))
-                     ->type_name("FORMAT");
+                     ->type_name("terminal|markdown|json|html");
   command->add_flag("--json", options->json, "The same as --format json")->excludes(format);
   command->footer(
       "Examples:\n"

@@ -291,9 +291,9 @@ void AddSelftest(CLI::App& app, CommandContext& context) {
   command->add_flag("--resume", options->run.resume, "Go on with the interrupted self-test in --out DIR");
   AddFitnessOptions(*command, options->fitness);
   AddLockOption(*command, options->lock);
-  auto* format = command->add_option("--format", options->format, "terminal, markdown or json")
+  auto* format = command->add_option("--format", options->format, "Of the report (default: terminal)")
                      ->check(CLI::IsMember({"terminal", "markdown", "json"}).description(""))
-                     ->type_name("FORMAT");
+                     ->type_name("terminal|markdown|json");
   command->add_flag("--json", options->json, "The same as --format json")->excludes(format);
   command->footer(
       "Examples:\n"

@@ -415,23 +415,40 @@ TEST(Cli, AWrongPagodaThreadsIsNamed) {
 }
 
 TEST(Cli, BashCompletesCommandsOptionsSuitesAndVariants) {
-  const auto completed = [](const std::string& words, int at) {
+  const std::string folder = ::testing::TempDir() + "/pagoda_completion";
+  std::filesystem::create_directories(folder + "/runs");
+  for (const char* const file : {"/my suite.toml", "/mine.so"}) std::ofstream(folder + file) << '\n';
+  const auto completed = [&](const std::string& words, int at) {
     sys::ProcessSpec spec;
     spec.argv = {"bash", "-c",
-                 "eval \"$(" PAGODA_TEST_PROGRAM " completion bash)\"; cd /; COMP_WORDS=(pagoda " + words +
-                     "); COMP_CWORD=" + std::to_string(at) + "; _pagoda; echo \"${COMPREPLY[*]}\""};
+                 "eval \"$(" PAGODA_TEST_PROGRAM " completion bash)\"; cd '" + folder +
+                     "'; COMP_WORDS=(pagoda " + words + "); COMP_CWORD=" + std::to_string(at) +
+                     "; _pagoda; IFS=,; echo \"${COMPREPLY[*]}\""};
     spec.timeout_s = 60;
     return sys::RunProcess(spec).out;
   };
   EXPECT_EQ(completed("ben", 1), "bench\n");
   EXPECT_EQ(completed("bench smo", 2), "smoke\n");
   EXPECT_EQ(completed("bench smoke --dry", 3), "--dry-run\n");
+  EXPECT_EQ(completed("bench smoke --json --dry", 4), "--dry-run\n") << "behind a flag";
   EXPECT_EQ(completed("list ca", 2), "cases\n");
   EXPECT_EQ(completed("list cases page", 3), "page-sizes\n");
   EXPECT_EQ(completed("bench smoke --variants gat", 4), "gather\n");
   EXPECT_EQ(completed("bench smoke --variants gather,paged_attention_unroll_", 4),
             "gather,paged_attention_unroll_4dims\n");
+  EXPECT_EQ(completed("bench smoke --variants = gat", 5), "gather\n") << "--variants=gat";
+  EXPECT_EQ(completed("bench smoke --lock =", 4), "wait,refuse\n") << "--lock=";
+  EXPECT_EQ(completed("bench smoke --variants gather,./mi", 4), "gather,./mine.so\n");
+  EXPECT_EQ(completed("bench smoke --lock re", 4), "refuse\n");
+  EXPECT_EQ(completed("bench smoke --fail-on loss,inc", 4), "loss,inconclusive\n");
+  EXPECT_EQ(completed("report --format ''", 3), "terminal,markdown,json,html\n");
+  EXPECT_EQ(completed("selftest --format ''", 3), "terminal,markdown,json\n");
+  EXPECT_EQ(completed("completion ''", 2), "bash,zsh,fish,--help,--quiet,--verbose,--threads\n");
+  EXPECT_EQ(completed("bench my", 2), "my suite.toml\n") << "one file";
+  EXPECT_EQ(completed("bench smoke --out ru", 4), "runs\n");
+  EXPECT_EQ(completed("bench smoke --launches ''", 4), "\n") << "a number";
   EXPECT_EQ(completed("launch --a", 2), "\n") << "hidden";
+  std::filesystem::remove_all(folder);
 }
 
 // Every command that --help shows; the empty one is the program itself.

@@ -19,6 +19,11 @@ TYPED = {  # and what must stand there after Tab
     "pagoda bench smoke --dry": "--dry-run ",
     "pagoda list ca": "list cases ",
     "pagoda bench smoke --variants gather,paged_attention_unroll_": "gather,paged_attention_unroll_4dims ",
+    "pagoda bench smoke --variants=gath": "gather ",
+    "pagoda bench smoke --lock ref": "refuse ",
+    "pagoda bench smoke --fail-on loss,inc": "loss,inconclusive ",
+    "pagoda report --format mark": "markdown ",
+    "pagoda completion fi": "fish ",
     "pagoda report /et": "/etc/",
 }
 

@@ -441,7 +441,7 @@ void AddBench(CLI::App& app, CommandContext& context) {
                    "same one here")
       ->type_name("OLD.so");
   AddProgramOption(*bench, options->programs);
-  bench->add_option("--only", options->selection.only, "Cases whose name this regular expression finds")
+  bench->add_option("--only", options->selection.only, "Cases whose name this regular expression (RE2) finds")
       ->type_name("REGEX");
   bench->add_option("--trace", options->trace, kTraceHelp)->type_name("FILE");
   bench->add_flag("--cold", options->selection.cold, "Every case with cold caches, whatever the suite says");

@@ -167,7 +167,7 @@ void AddGate(CLI::App& app, CommandContext& context) {
                 "Variants, comma-separated (default: the suite's, else all)")
       ->type_name("A,B,...");
   AddProgramOption(*gate, options->programs);
-  gate->add_option("--only", options->selection.only, "Cases whose name this regular expression finds")
+  gate->add_option("--only", options->selection.only, "Cases whose name this regular expression (RE2) finds")
       ->type_name("REGEX");
   gate->add_option("--trace", options->trace, kTraceHelp)->type_name("FILE");
   gate->add_flag("--json", options->json, "One JSON object instead of a table");

@@ -1,9 +1,9 @@
 #include "judge/bench/setup.h"
 
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <algorithm>
-#include <regex>
 #include <set>
 
 #include "base/suggest.h"
@@ -50,17 +50,15 @@ std::vector<CaseSpec> CasesOf(const Suite& suite, const Selection& selection) {
     }
   }
   if (selection.only.empty()) return cases;
-  std::regex pattern;
-  try {
-    pattern = std::regex(selection.only);
-  } catch (const std::regex_error&) {
+  const re2::RE2 pattern(selection.only, re2::RE2::Quiet);
+  if (!pattern.ok()) {
     Refuse("--only",
            fmt::format("= \"{}\" is not a regular expression; put \\ before ( [ {{ * + ? to find them "
                        "as they are",
                        selection.only));
   }
   const size_t all = cases.size();
-  std::erase_if(cases, [&](const CaseSpec& c) { return !std::regex_search(c.name, pattern); });
+  std::erase_if(cases, [&](const CaseSpec& c) { return !re2::RE2::PartialMatch(c.name, pattern); });
   if (cases.empty()) {
     Refuse("--only",
            fmt::format("= \"{}\" finds none of the {} cases of {}; `pagoda list cases {}` shows them",

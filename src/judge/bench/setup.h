@@ -19,7 +19,7 @@ struct Selection {
   std::vector<std::string> variants;  // empty: the suite's, else all; {"all"}: all
   std::vector<std::string> added;     // come after those, unless they are among them
   std::string baseline;             // empty: the suite's if it is among the variants, else the first variant
-  std::string only;                 // regular expression that finds a case's name; empty: all cases
+  std::string only;                 // regular expression (RE2) that finds a case's name; empty: all cases
   bool cold = false, warm = false;  // this cache state for all cases, or both; neither: the suite's
 };
 

@@ -114,6 +114,13 @@ TEST_F(SetupTest, OnlyFindsAnywhereInTheName) {
               AllOf(HasSubstr("--only = \"s512\" finds none of the 3 cases"), HasSubstr("list cases s")));
   selection_.only = "(";
   EXPECT_THAT(Refusal(), HasSubstr("not a regular expression"));
+  selection_.only = "^b1_.*bs\\d+_(?:hd64|hd128)_\\w{4}_decode$";  // as in ECMAScript
+  EXPECT_EQ(Cases().size(), 3u);
+  // Both took a matcher that backtracks for ever, or down to the end of its stack.
+  selection_.only = "(.*)*xyz";
+  EXPECT_THAT(Refusal(), HasSubstr("finds none of"));
+  selection_.only = std::string(100'000, '(') + std::string(100'000, ')');
+  EXPECT_EQ(Cases().size(), 3u);
 }
 
 TEST_F(SetupTest, CacheStatesCanBeSetOrBothBeAskedFor) {

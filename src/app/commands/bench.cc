@@ -63,18 +63,22 @@ void PrintDryRun(const judge::RunSetup& setup, const BenchOptions& options, doub
   const judge::NominalMachine nominal;
   const auto [costs, schedule] = judge::Predict(setup, options.launches, budget_s);
   json list = json::array();
-  judge::Table table{{{"case"}, {"bytes", true}, {"MFLOP", true}, {"weight", true}, {"predicted", true}}, {}};
+  judge::Table table{
+      {{"case"}, {"bytes", true}, {"memory", true}, {"MFLOP", true}, {"weight", true}, {"predicted", true}},
+      {}};
   for (size_t i = 0; i < setup.cases.size(); ++i) {
     const judge::CaseSpec& spec = setup.cases[i];
     const judge::CaseFacts& facts = setup.facts[i];
     const double predicted_s = judge::LaunchSeconds(costs[i], schedule.protocol) * schedule.launches;
     list.push_back({{"case", spec.name},
                     {"bytes", facts.bytes},
+                    {"memory_bytes", facts.memory_bytes},
                     {"flops", facts.flops},
                     {"weight", spec.weight},
                     {"predicted_s", predicted_s}});
     table.rows.push_back({{spec.name},
                           {judge::Bytes(facts.bytes)},
+                          {judge::Bytes(facts.memory_bytes)},
                           {judge::Significant(facts.flops / 1e6)},
                           {judge::Significant(spec.weight)},
                           {judge::Elapsed(predicted_s)}});
@@ -174,12 +178,7 @@ class Bench {
       PrintDryRun(setup_, options_, delta_, budget_s_);
       return kDone;
     }
-    if (setup_.GateCases().empty()) {
-      const judge::Unsupported& first = setup_.unsupported.front();
-      PrintError(fmt::format("no variant computes any of the cases; {} {}: {}", first.case_name,
-                             first.variant, first.reason));
-      return kCannotRun;
-    }
+    RequireRunnable(setup_);
     if (!OwnTensorsHold(source_, setup_.variants, context_.Threads())) return kGateFailed;
     judge::Manifest manifest = Define();
     subject_.StopPrograms();

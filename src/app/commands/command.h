@@ -34,6 +34,8 @@ struct CommandContext {
   // --threads, else PAGODA_THREADS, else the CPUs that the process may use. Throws Error naming which is
   // wrong.
   int Threads() const;
+  // Throws Error where these are so many for the CPUs that what waits for all of them wouldn't end.
+  void RequireFewThreads() const;
 };
 
 // Each adds one subcommand: options, two worked examples in its footer, and a callback that runs the command

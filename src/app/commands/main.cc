@@ -63,7 +63,7 @@ int Main(int argc, const char* const* argv) {
   // A wrong PAGODA_ISA or PAGODA_THREADS is bad input of any command, not a fault of a kernel or a file.
   app.parse_complete_callback([&context] {
     ActiveIsa();
-    context.Threads();
+    context.RequireFewThreads();
   });
   try {
     app.parse(argc, argv);

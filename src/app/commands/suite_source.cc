@@ -13,6 +13,8 @@
 #include "app/subjects/attend.h"
 #include "app/subjects/case_suite.h"
 #include "base/io/trace.h"
+#include "base/sys/cpu.h"
+#include "judge/report/numbers.h"
 #include "pagoda/softmax.h"
 #include "pagoda/status.h"
 
@@ -50,6 +52,24 @@ SuiteSource OpenSuite(const std::string& suite, const std::string& trace_file) {
 judge::Selection WithPrograms(judge::Selection selection, const std::vector<ProgramCommand>& programs) {
   for (const ProgramCommand& program : programs) selection.added.push_back(program.name);
   return selection;
+}
+
+void RequireRunnable(const judge::RunSetup& setup) {
+  if (setup.GateCases().empty()) {
+    const judge::Unsupported& first = setup.unsupported.front();
+    throw Error(ErrorCode::kUnsupported, "",
+                fmt::format("no variant computes any of the cases; {} {}: {}", first.case_name, first.variant,
+                            first.reason));
+  }
+  const auto available = static_cast<double>(sys::AvailableMemory());
+  for (size_t i = 0; available > 0 && i < setup.cases.size(); ++i) {
+    const double needed = setup.facts[i].memory_bytes;
+    if (needed <= available) continue;
+    throw Error(ErrorCode::kUnsupported, setup.cases[i].name,
+                fmt::format("needs {} of memory at least, and {} can be had here; choose other cases with "
+                            "--only, or another machine",
+                            judge::Bytes(needed), judge::Bytes(available)));
+  }
 }
 
 bool OwnTensorsHold(const SuiteSource& source, const std::vector<std::string>& variants, int threads) {

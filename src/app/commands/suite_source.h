@@ -32,4 +32,8 @@ inline constexpr const char* kTraceHelp =
 // expects; prints what is wrong. True without a case file or an expectation in it.
 bool OwnTensorsHold(const SuiteSource& source, const std::vector<std::string>& variants, int threads);
 
+// Throws Error where nothing of the setup can run here: no variant computes any case, or a case needs more
+// memory than there is.
+void RequireRunnable(const judge::RunSetup& setup);
+
 }  // namespace pagoda::app

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/suggest.h"
+#include "base/sys/affinity.h"
 #include "pagoda/thread_pool.h"
 
 namespace pagoda::app {
@@ -46,6 +47,15 @@ std::vector<const CLI::App*> ShownCommands(const CLI::App& app) {
 }
 
 int CommandContext::Threads() const { return threads > 0 ? threads : DefaultThreads(); }
+
+void CommandContext::RequireFewThreads() const {
+  constexpr int kMostPerCpu = 8;
+  const int cpus = static_cast<int>(sys::AllowedCpus().size());
+  if (Threads() <= kMostPerCpu * cpus) return;
+  throw Error(ErrorCode::kInvalidArgument, threads > 0 ? "--threads" : "PAGODA_THREADS",
+              fmt::format("= {} is more than {} for each CPU that the process may use, of which there {} {}",
+                          Threads(), kMostPerCpu, cpus == 1 ? "is" : "are", cpus));
+}
 
 void AddGlobalOptions(CLI::App& app, CommandContext& context) {
   app.add_flag("-q,--quiet", context.quiet, "No progress, no warnings");

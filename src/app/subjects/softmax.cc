@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <bitset>
+#include <cmath>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "app/subjects/fault.h"
@@ -65,6 +67,16 @@ int64_t SeenKeys(const judge::CaseSpec& spec) {
   return apart + shared;
 }
 
+// Pages, with all their slots, are real memory, whoever owns them; cold caches take copies of the whole
+// cache.
+double MemoryOf(const judge::CaseSpec& spec, int64_t num_pages) {
+  const auto pool = static_cast<double>(PoolBytes(spec, num_pages));
+  const double pools = spec.cold ? std::ceil(static_cast<double>(ColdBytes()) / pool) : 1;
+  const auto rows = std::accumulate(spec.queries.begin(), spec.queries.end(), int64_t{0});
+  const int64_t row = spec.q_heads * (spec.head_dim + spec.head_dim_v) * SizeOf(spec.dtype);
+  return pools * pool + static_cast<double>(rows * row);
+}
+
 // What a program answers before anything is measured: its faults are errors of the option.
 template <typename Ask>
 auto AskProgram(std::string_view name, Ask ask) {
@@ -86,8 +98,10 @@ judge::CaseFacts FactsOf(const judge::CaseSpec& spec) {
   const auto v_dim = static_cast<double>(spec.kv_heads * spec.head_dim_v);
   judge::CaseFacts facts;
   facts.bytes = static_cast<double>(SeenKeys(spec)) * (k_dim + v_dim) * size;
-  facts.flops = SoftmaxFlops(ShapeOnly(spec).batch);
+  const ShapeOnly shape(spec);
+  facts.flops = SoftmaxFlops(shape.batch);
   facts.run_bytes = static_cast<double>(spec.page_size) * (spec.combined ? k_dim + v_dim : k_dim) * size;
+  facts.memory_bytes = MemoryOf(spec, shape.batch.kv.num_pages);
   return facts;
 }
 

@@ -7,6 +7,7 @@
 #include <bitset>
 #include <charconv>
 #include <sstream>
+#include <string>
 #include <string_view>
 
 #include "base/sys/small_file.h"
@@ -92,11 +93,16 @@ std::string Chosen(const std::string& text) {
                                                                  : text.substr(open + 1, close - open - 1);
 }
 
-int64_t ReadMemory(const std::filesystem::path& root) {
-  const std::string total = ValueOf(ReadSmallFile(root / "proc/meminfo").value_or(""), "MemTotal");
+// A line of /proc/meminfo, in bytes; 0 where there is none.
+int64_t MemoryLine(const std::filesystem::path& root, std::string_view name) {
+  const std::string value = ValueOf(ReadSmallFile(root / "proc/meminfo").value_or(""), name);
   int64_t kilobytes = 0;
-  std::from_chars(total.data(), total.data() + total.size(), kilobytes);
-  const int64_t machine = kilobytes * 1024;
+  std::from_chars(value.data(), value.data() + value.size(), kilobytes);
+  return kilobytes * 1024;
+}
+
+int64_t ReadMemory(const std::filesystem::path& root) {
+  const int64_t machine = MemoryLine(root, "MemTotal");
   const auto group = ReadIntFile(root / "sys/fs/cgroup/memory.max");  // "max": no limit
   return group && *group > 0 && *group < machine ? *group : machine;
 }
@@ -146,6 +152,22 @@ MachineInfo ReadMachineInfo(const std::filesystem::path& root) {
   info.huge_pages = Chosen(ReadSmallFile(root / "sys/kernel/mm/transparent_hugepage/enabled").value_or(""));
   info.virtual_machine = fmt::format(" {} ", x86_flags).find(" hypervisor ") != std::string::npos;
   return info;
+}
+
+int64_t AvailableMemory(const std::filesystem::path& root) {
+  const int64_t machine = MemoryLine(root, "MemAvailable");
+  const std::filesystem::path group = root / "sys/fs/cgroup";
+  const auto limit = ReadIntFile(group / "memory.max");  // "max": no limit
+  const auto used = ReadIntFile(group / "memory.current");
+  if (!limit || !used) return machine;
+  // Pages of files count as used, but make way.
+  int64_t files = 0;
+  std::istringstream lines(ReadSmallFile(group / "memory.stat").value_or(""));
+  std::string name;
+  for (int64_t bytes = 0; lines >> name >> bytes;) {
+    if (name == "file") files = bytes;
+  }
+  return std::min(machine, std::max<int64_t>(1, *limit - *used + files));
 }
 
 }  // namespace pagoda::sys

@@ -46,4 +46,8 @@ struct MachineInfo {
 // `root` stands for "/" and lets a test show another machine.
 MachineInfo ReadMachineInfo(const std::filesystem::path& root = "/");
 
+// Bytes of memory that can still be had without swapping: the machine's, or what its control group has left
+// when that is less. 0: not known.
+int64_t AvailableMemory(const std::filesystem::path& root = "/");
+
 }  // namespace pagoda::sys

@@ -20,6 +20,10 @@ constexpr int64_t kMaxBatch = 65536;
 constexpr int64_t kMaxKeys = int64_t{1} << 30;
 constexpr int64_t kMaxHeads = 65536;
 constexpr int64_t kMaxHeadDim = 65536;
+// Of a whole case. What no machine holds must not be laid out to find that out.
+constexpr int64_t kMaxAllKeys = int64_t{1} << 30;
+constexpr int64_t kMaxPages = int64_t{1} << 24;
+constexpr double kMaxElements = 0x1p58;  // of a tensor: its bytes fit 64 bits
 constexpr std::array kFloatTypes = {DType::kF32, DType::kF16, DType::kBF16};
 
 std::string PhaseText(const std::vector<int64_t>& queries) {
@@ -239,6 +243,41 @@ CaseSpec ParseCaseName(std::string_view name) {
   return spec;
 }
 
+namespace {
+
+// That lengths, pages and tensors of the whole batch stay within what can be laid out.
+void CheckSize(const CaseSpec& spec) {
+  int64_t keys = 0, rows = 0, pages = 0, most_pages = 0;
+  for (size_t b = 0; b < spec.contexts.size(); ++b) {
+    keys += spec.contexts[b];
+    rows += spec.queries[b];
+    const int64_t own = (spec.contexts[b] + spec.page_size - 1) / spec.page_size;
+    pages += own;
+    most_pages = std::max(most_pages, own);
+  }
+  Require(keys <= kMaxAllKeys, "context",
+          fmt::format("gives {} keys over the {} sequences of the batch, more than {}; take fewer of either",
+                      keys, spec.contexts.size(), kMaxAllKeys));
+  if (spec.padded) pages = most_pages * std::ssize(spec.contexts);
+  Require(pages <= kMaxPages, "page_size",
+          fmt::format("= {} gives a table of {} pages, more than {}; take larger pages, or fewer keys or "
+                      "sequences",
+                      spec.page_size, pages, kMaxPages));
+  const auto dims = static_cast<double>(spec.head_dim + spec.head_dim_v);
+  const double cache =
+      static_cast<double>(pages * spec.page_size) * static_cast<double>(spec.kv_heads) * dims;
+  Require(cache <= kMaxElements, "page_size",
+          fmt::format("= {} gives a cache of {:.3g} elements, more than {:.3g}; take smaller pages, or fewer "
+                      "heads",
+                      spec.page_size, cache, kMaxElements));
+  const double queries = static_cast<double>(rows) * static_cast<double>(spec.q_heads) * dims;
+  Require(
+      queries <= kMaxElements, "queries",
+      fmt::format("give {:.3g} elements, more than {:.3g}; take fewer rows or heads", queries, kMaxElements));
+}
+
+}  // namespace
+
 void CheckCase(const CaseSpec& spec) {
   Require(spec.op == "softmax_paged_attention", "op",
           fmt::format("= \"{}\" can't be measured; \"softmax_paged_attention\" can", spec.op));
@@ -261,6 +300,7 @@ void CheckCase(const CaseSpec& spec) {
           fmt::format("= {} differs from head_dim = {}, which a combined K and V cache can't hold",
                       spec.head_dim_v, spec.head_dim));
   RequireWithin("page_size", spec.page_size, 1, kMaxKeys);
+  CheckSize(spec);
   CheckBlocks(spec);
   RequireWithin("window_left", spec.window_left, -1, kMaxKeys);
   RequireWithin("window_right", spec.window_right, -1, kMaxKeys);

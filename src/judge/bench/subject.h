@@ -56,9 +56,10 @@ struct PrepareOptions {
 
 // What the formulas of the case give.
 struct CaseFacts {
-  double bytes = 0;      // least bytes from memory for one call
-  double flops = 0;      // floating-point operations of one call
-  double run_bytes = 0;  // contiguous bytes per page run, which bounds the bandwidth
+  double bytes = 0;         // least bytes from memory for one call
+  double flops = 0;         // floating-point operations of one call
+  double run_bytes = 0;     // contiguous bytes per page run, which bounds the bandwidth
+  double memory_bytes = 0;  // least bytes of memory that timing it takes: inputs, cold copies, an output
 };
 
 // One gate run: one variant, one case, one seed.

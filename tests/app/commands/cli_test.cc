@@ -405,6 +405,39 @@ TEST(Cli, TheGateNeedsTheKernelLibrary) {
   EXPECT_TRUE(Holds(r.err, "libpagoda_kernels.so is not in /nowhere; set PAGODA_KERNELS")) << r.err;
 }
 
+TEST(Cli, ThreadsFarBeyondTheCpusAreRefused) {
+  const sys::ProcessResult r = Pagoda({"machine", "--quick", "--threads", "4096"});
+  EXPECT_EQ(r.exit_code, 2);
+  EXPECT_TRUE(Holds(r.err, "--threads = 4096 is more than 8 for each CPU")) << r.err;
+  EXPECT_TRUE(Holds(Pagoda({"gate", "smoke"}, {{"PAGODA_THREADS", "4096"}}).err, "PAGODA_THREADS = 4096"));
+}
+
+TEST(Cli, ACaseBeyondTheMemoryIsSaidBeforeItIsRun) {
+  const std::string file = testing::TempDir() + "/suite_beyond_memory.toml";
+  std::ofstream(file) << "name = \"s\"\n[[case]]\nheads = \"4/2\"\ncontext = 64\npage_size = 1000000000\n";
+  for (const char* const command : {"gate", "bench"}) {
+    const sys::ProcessResult r = Pagoda({command, file});
+    EXPECT_EQ(r.exit_code, 5) << r.err;
+    EXPECT_TRUE(
+        Holds(r.err, "b1_h4_kv2_s64_bs1000000000_hd128_bf16_decode needs 2.79 TiB of memory at least, and "))
+        << r.err;
+    EXPECT_EQ(r.out, "");
+  }
+  const nlohmann::json plan = io::ParseJson(Pagoda({"bench", file, "--dry-run", "--json"}).out, "dry run");
+  EXPECT_GT(plan.at("cases")[0].at("memory_bytes"), 3 * 1e9 * 2 * 2 * 128 * 2) << "all slots of three pages";
+
+  std::ofstream(file) << "name = \"s\"\n[[case]]\nheads = \"4/2\"\ncontext = 1048577\nbatch = 65536\n";
+  const sys::ProcessResult r = Pagoda({"list", "cases", file});
+  EXPECT_EQ(r.exit_code, 2);
+  EXPECT_TRUE(Holds(r.err, "case[0].context gives 68719542272 keys")) << r.err;
+}
+
+TEST(Cli, AnUnknownVariantInASuiteIsShownWithItsLine) {
+  const std::string file = testing::TempDir() + "/suite_of_a_typing_error.toml";
+  std::ofstream(file) << "name = \"s\"\nvariants = [\"gathr\"]\n[[case]]\nheads = \"4/2\"\ncontext = 64\n";
+  EXPECT_TRUE(Holds(Pagoda({"gate", file}).err, file + ":2:12: variants \"gathr\" is none of "));
+}
+
 TEST(Cli, AWrongPagodaThreadsIsNamed) {
   for (const std::vector<std::string>& command :
        std::vector<std::vector<std::string>>{{"attend", Case("dims_d1_f32")}, {"list", "suites"}}) {

@@ -73,6 +73,23 @@ TEST(Cpu, ReadsAnotherMachine) {
   EXPECT_EQ(ReadMachineInfo(machine.root()).memory_bytes, 1048576);
 }
 
+TEST(Cpu, AvailableMemoryIsWhatMachineAndControlGroupHaveLeft) {
+  EXPECT_GT(AvailableMemory(), 0);
+  const FakeMachine machine;
+  EXPECT_EQ(AvailableMemory(machine.root()), 0);
+  machine.Write("proc/meminfo", "MemTotal:  16000 kB\nMemFree:  10 kB\nMemAvailable:  9000 kB\n");
+  EXPECT_EQ(AvailableMemory(machine.root()), 9000 * 1024);
+  machine.Write("sys/fs/cgroup/memory.max", "max\n");
+  machine.Write("sys/fs/cgroup/memory.current", "3000000\n");
+  EXPECT_EQ(AvailableMemory(machine.root()), 9000 * 1024);
+  machine.Write("sys/fs/cgroup/memory.max", "5000000\n");
+  EXPECT_EQ(AvailableMemory(machine.root()), 2000000);
+  machine.Write("sys/fs/cgroup/memory.stat", "anon 1000000\nfile 500000\nkernel 7\n");
+  EXPECT_EQ(AvailableMemory(machine.root()), 2500000);
+  machine.Write("sys/fs/cgroup/memory.current", "6000000\n");
+  EXPECT_EQ(AvailableMemory(machine.root()), 1) << "none is left, which is not: not known";
+}
+
 TEST(Cpu, AMachineThatTellsNothingIsNoError) {
   const FakeMachine machine;
   const MachineInfo info = ReadMachineInfo(machine.root());

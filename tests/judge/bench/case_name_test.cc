@@ -238,5 +238,41 @@ TEST(CheckCase, NamesTheField) {
   EXPECT_EQ(field_of(bad), "page_size");
 }
 
+TEST(CheckCase, BoundsWhatTheWholeBatchTakes) {
+  const auto refusal_of = [](int64_t batch, int64_t context, int64_t page_size, bool padded = false) {
+    CaseSpec spec;
+    spec.contexts.assign(batch, 1);
+    spec.contexts[0] = context;
+    if (!padded) spec.contexts.assign(batch, context);
+    spec.queries.assign(batch, 1);
+    spec.page_size = page_size;
+    spec.padded = padded;
+    try {
+      CheckCase(spec);
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(refusal_of(1, 1 << 30, 64), "");
+  EXPECT_EQ(refusal_of(2, 1 << 29, 64), "");
+  EXPECT_EQ(
+      refusal_of(65536, 1048577, 16),
+      "context gives 68719542272 keys over the 65536 sequences of the batch, more than 1073741824; take "
+      "fewer of either");
+  EXPECT_EQ(refusal_of(1, 1 << 24, 1), "");
+  EXPECT_EQ(refusal_of(1, (1 << 24) + 1, 1),
+            "page_size = 1 gives a table of 16777217 pages, more than 16777216; take larger pages, or fewer "
+            "keys or sequences");
+  EXPECT_EQ(refusal_of(65536, 1 << 8, 1, true), "");
+  EXPECT_NE(refusal_of(65536, (1 << 8) + 1, 1, true), "") << "every row is as wide as the longest sequence";
+
+  CaseSpec spec = ParseCaseName("b1_h4_kv2_s64_bs16_hd64_bf16_decode");
+  spec.page_size = 1 << 30;
+  EXPECT_NO_THROW(CheckCase(spec));
+  spec.q_heads = spec.kv_heads = spec.head_dim = 65536;
+  EXPECT_THROW(CheckCase(spec), Error) << "its bytes don't fit 64 bits";
+}
+
 }  // namespace
 }  // namespace pagoda::judge

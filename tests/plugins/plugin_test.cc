@@ -9,8 +9,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "app/subjects/attention_subject.h"
 #include "app/subjects/outside.h"
-#include "app/subjects/softmax.h"
 #include "base/io/json.h"
 #include "base/sys/process.h"
 #include "judge/bench/case_name.h"
@@ -52,7 +52,7 @@ TEST(ParseOutside, KnowsPathsFromNames) {
 
 // The case grammar's corners, so that every field of the C structs is read by a right implementation.
 TEST(ExamplePlugin, PassesTheGateWhateverTheShape) {
-  SoftmaxSubject subject;
+  AttentionSubject subject;
   for (const char* name :
        {"b2_h4_kv2_s130-7_bs16_hd64_bf16_decode", "b1_h6_kv2_s60_bs7_hd40_f32_q9_hnd_wl11_sinks",
         "b2_h2_kv1_s40-64_bs32_hd80_bf16_q40-1_combined_padded_noncausal_alibi",
@@ -67,7 +67,7 @@ TEST(ExamplePlugin, PassesTheGateWhateverTheShape) {
 }
 
 TEST(ExamplePlugin, SaysWhatItDoesNotCompute) {
-  const SoftmaxSubject subject;
+  const AttentionSubject subject;
   const auto why_not = [&](const char* dtype) {
     const std::string name = fmt::format("b1_h4_kv2_s40_bs16_hd64_{}_decode", dtype);
     return subject.WhyNot(judge::ParseCaseName(name), PAGODA_TEST_EXAMPLE);
@@ -78,7 +78,7 @@ TEST(ExamplePlugin, SaysWhatItDoesNotCompute) {
 
 TEST(ExamplePlugin, IsTimedAgainstBuiltInVariantsInBothLinks) {
   setenv("PAGODA_KERNELS", std::filesystem::path(PAGODA_TEST_KERNELS).parent_path().c_str(), 1);
-  SoftmaxSubject subject;
+  AttentionSubject subject;
   const judge::CaseSpec spec = judge::ParseCaseName("b2_h4_kv2_s130_bs16_hd64_bf16_decode_warm");
   const auto arms = subject.Prepare(
       spec, {.arms = {{PAGODA_TEST_EXAMPLE, 0}, {"gather", 0}, {PAGODA_TEST_EXAMPLE, 1}, {"gather", 1}},

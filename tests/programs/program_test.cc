@@ -14,10 +14,10 @@
 #include <thread>
 #include <vector>
 
+#include "app/subjects/attention_subject.h"
 #include "app/subjects/fault.h"
 #include "app/subjects/program_arm.h"
 #include "app/subjects/program_message.h"
-#include "app/subjects/softmax.h"
 #include "app/subjects/softmax_inputs.h"
 #include "base/io/json.h"
 #include "base/sys/process.h"
@@ -139,7 +139,8 @@ TEST(Program, ThatIsNotThereIsAnError) {
 
 // Corners of the case grammar that the examples compute.
 TEST(ExamplePrograms, PassTheGate) {
-  SoftmaxSubject subject(ParsePrograms({"py=" + PythonExample(), std::string("cc=") + PAGODA_TEST_EXAMPLE}));
+  AttentionSubject subject(
+      ParsePrograms({"py=" + PythonExample(), std::string("cc=") + PAGODA_TEST_EXAMPLE}));
   for (const char* name : {"b2_h4_kv2_s30-7_bs16_hd8_f32_decode", "b2_h3_kv1_s20-1_bs7_hd5_f32_q9-1_dv4_hnd",
                            "b2_h2_kv2_s9-20_bs8_hd8_f32_q3-1_combined_padded"}) {
     for (const char* variant : {"py", "cc"}) {
@@ -156,7 +157,7 @@ TEST(ExamplePrograms, PassTheGate) {
 }
 
 TEST(ExamplePrograms, SayWhatTheyDontCompute) {
-  const SoftmaxSubject subject(
+  const AttentionSubject subject(
       ParsePrograms({"py=" + PythonExample(), std::string("cc=") + PAGODA_TEST_EXAMPLE}));
   for (const char* name :
        {"b1_h2_kv1_s9_bs8_hd8_bf16_decode", "b1_h2_kv1_s9_bs8_hd8_f32_decode_alibi",
@@ -169,7 +170,7 @@ TEST(ExamplePrograms, SayWhatTheyDontCompute) {
 }
 
 TEST(ExamplePrograms, AreTimedOverAllPoolsAndAgainstAProcessOfTheSameCommand) {
-  SoftmaxSubject subject(ParsePrograms({std::string("cc=") + PAGODA_TEST_EXAMPLE}));
+  AttentionSubject subject(ParsePrograms({std::string("cc=") + PAGODA_TEST_EXAMPLE}));
   const judge::CaseSpec spec = judge::ParseCaseName("b2_h2_kv1_s33-4_bs8_hd8_f32_decode");
   std::vector<size_t> slots;
   const auto arms = subject.Prepare(spec, {.arms = {{"cc", 1}, {"cc", 0}},
@@ -196,7 +197,7 @@ TEST(TorchPrograms, PassTheGate) {
   const auto command = [python](const char* mode) {
     return judge::CommandLine({python, PAGODA_TEST_SOURCES "/compare/torch_attention.py", mode});
   };
-  SoftmaxSubject subject(
+  AttentionSubject subject(
       ParsePrograms({"torch_gather=" + command("gather"), "torch_packed=" + command("packed")}));
   for (const char* variant : {"torch_gather", "torch_packed"}) {
     for (const char* name :

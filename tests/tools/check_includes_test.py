@@ -30,12 +30,12 @@ class Arrows(unittest.TestCase):
         self.allows(path, "pagoda/status.h", "cstdint")
 
     def test_base_knows_only_itself(self):
-        self.refuses("src/base/buffer.cc", "engine/simd/isa.h", "judge/stats/ranks.h", "app/subjects/softmax.h")
+        self.refuses("src/base/buffer.cc", "engine/simd/isa.h", "judge/stats/ranks.h", "app/subjects/attention_subject.h")
         self.allows("src/base/io/json.cc", "base/buffer.h", "pagoda/status.h", "nlohmann/json.hpp")
 
     def test_towers_never_meet(self):
-        self.refuses("src/engine/attention/oracle.cc", "judge/stats/ranks.h", "app/subjects/softmax.h")
-        self.refuses("src/judge/bench/protocol.cc", "engine/attention/variant.h", "app/subjects/softmax.h")
+        self.refuses("src/engine/attention/oracle.cc", "judge/stats/ranks.h", "app/subjects/attention_subject.h")
+        self.refuses("src/judge/bench/protocol.cc", "engine/attention/variant.h", "app/subjects/attention_subject.h")
         self.allows("src/app/subjects/softmax.cc", "engine/attention/variant.h", "judge/bench/subject.h")
 
     def test_report_cannot_measure(self):
@@ -67,8 +67,8 @@ class Arrows(unittest.TestCase):
         self.allows("src/base/sys/affinity.cc", "sched.h")
 
     def test_public_tests_see_public_headers_only(self):
-        self.refuses("tests/public/softmax_test.cc", "engine/attention/variant.h")
-        self.allows("tests/public/softmax_test.cc", "pagoda/softmax.h", "gtest/gtest.h")
+        self.refuses("tests/public/attention_subject_test.cc", "engine/attention/variant.h")
+        self.allows("tests/public/attention_subject_test.cc", "pagoda/softmax.h", "gtest/gtest.h")
 
 
 class Program(unittest.TestCase):

@@ -19,10 +19,10 @@
 #include "app/commands/report.h"
 #include "app/commands/suite_source.h"
 #include "app/commands/usage.h"
+#include "app/subjects/attention_subject.h"
 #include "app/subjects/kernel_library.h"
 #include "app/subjects/outside.h"
 #include "app/subjects/program.h"
-#include "app/subjects/softmax.h"
 #include "base/shell_words.h"
 #include "base/suggest.h"
 #include "base/sys/machine_lock.h"
@@ -360,7 +360,7 @@ class Bench {
   FailOn fail_on_;
   double delta_;
   std::vector<ProgramCommand> programs_;
-  SoftmaxSubject subject_;
+  AttentionSubject subject_;
   SuiteSource source_;
   judge::RunSetup setup_;
   double budget_s_;

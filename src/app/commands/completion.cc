@@ -10,7 +10,7 @@
 
 #include "app/commands/command.h"
 #include "app/commands/usage.h"
-#include "app/subjects/softmax.h"
+#include "app/subjects/attention_subject.h"
 #include "judge/bench/suite.h"
 
 namespace pagoda::app {

@@ -17,8 +17,8 @@
 #include "app/commands/launch.h"
 #include "app/commands/suite_source.h"
 #include "app/commands/usage.h"
+#include "app/subjects/attention_subject.h"
 #include "app/subjects/program.h"
-#include "app/subjects/softmax.h"
 #include "base/sys/process.h"
 #include "judge/bench/process_runner.h"
 #include "judge/bench/setup.h"
@@ -135,7 +135,7 @@ void PrintTable(const GateReport& report, bool verbose) {
 
 int RunGateCommand(const GateOptions& options, const CommandContext& context) {
   const std::vector<ProgramCommand> programs = ParsePrograms(options.programs);
-  SoftmaxSubject subject(programs, AskCommand());
+  AttentionSubject subject(programs, AskCommand());
   const SuiteSource source = OpenSuite(options.suite, options.trace);
   const judge::RunSetup setup =
       judge::MakeSetup(source.suite, WithPrograms(options.selection, programs), subject);

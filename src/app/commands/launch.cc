@@ -15,9 +15,9 @@
 
 #include "app/commands/command.h"
 #include "app/commands/usage.h"
+#include "app/subjects/attention_subject.h"
 #include "app/subjects/outside.h"
 #include "app/subjects/selftest.h"
-#include "app/subjects/softmax.h"
 #include "base/sys/clock.h"
 #include "base/sys/environment.h"
 #include "base/sys/process.h"
@@ -38,7 +38,7 @@ void Answer() {
   std::FILE* const out = sys::TakeStandardOutput();
   const auto plan = std::get<judge::GatePlan>(ReadPlan());
   fmt::print(out, "{}\n",
-             AnswerOutside([&] { return SoftmaxSubject().WhyNot(plan.spec, plan.runs.at(0).variant); }));
+             AnswerOutside([&] { return AttentionSubject().WhyNot(plan.spec, plan.runs.at(0).variant); }));
   std::fflush(out);
 }
 
@@ -101,7 +101,7 @@ void AddLaunch(CLI::App& app, CommandContext& context) {
       SelftestSubject subject(options->selftest);
       Serve(subject, options->mark);
     } else {
-      SoftmaxSubject subject(ParsePrograms(options->programs));
+      AttentionSubject subject(ParsePrograms(options->programs));
       Serve(subject, options->mark);
     }
     context.exit_code = kDone;

@@ -11,7 +11,8 @@
 #include "app/commands/console.h"
 #include "app/commands/launch.h"
 #include "app/commands/suite_source.h"
-#include "app/subjects/softmax.h"
+#include "app/subjects/attention_subject.h"
+#include "app/subjects/case_facts.h"
 #include "app/subjects/variant_info.h"
 #include "base/listed.h"
 #include "judge/bench/setup.h"
@@ -31,7 +32,7 @@ void ListVariants(bool as_json) {
     json list = json::array();
     for (const VariantInfo& v : variants) {
       list.push_back({{"name", v.name},
-                      {"operator", "softmax_paged_attention"},
+                      {"operator", v.op},
                       {"summary", v.summary},
                       {"guarantees", v.guarantees},
                       {"limits", v.limits}});
@@ -43,6 +44,7 @@ void ListVariants(bool as_json) {
   for (const VariantInfo& v : variants) {
     fmt::print("{}\n", judge::Inked(v.name, judge::Ink::kBold, colour));
     fmt::print("{}", judge::Wrapped(v.summary, 100, "  ", "  "));
+    fmt::print("  operator:   {}\n", v.op);
     fmt::print("  guarantees: {}\n", v.guarantees.empty() ? "none" : Listed(v.guarantees));
     fmt::print("  limits:     {}\n", v.limits.empty() ? "none" : Listed(v.limits));
   }
@@ -92,7 +94,7 @@ judge::Table SweepTable(const std::vector<judge::Sweep>& sweeps) {
 void ListCases(const std::string& name, const std::string& trace_file, bool as_json) {
   const judge::Suite suite = OpenSuite(name, trace_file).suite;
   // A suite that no bench would take isn't shown as if it were fine.
-  judge::MakeSetup(suite, {}, SoftmaxSubject({}, AskCommand()));
+  judge::MakeSetup(suite, {}, AttentionSubject({}, AskCommand()));
   const std::vector<judge::Sweep> sweeps = judge::SweepsOf(suite.cases);
   json list = json::array();
   judge::Table table{{{"case"}, {"operator"}, {"bytes", true}, {"MFLOP", true}, {"cache"}, {"weight", true}},
@@ -101,7 +103,7 @@ void ListCases(const std::string& name, const std::string& trace_file, bool as_j
     const judge::CaseFacts facts = FactsOf(spec);
     const char* cache = spec.cold ? "cold" : "warm";
     list.push_back({{"name", spec.name},
-                    {"operator", spec.op},
+                    {"operator", NameOf(spec.op)},
                     {"bytes", facts.bytes},
                     {"flops", facts.flops},
                     {"run_bytes", facts.run_bytes},
@@ -110,7 +112,7 @@ void ListCases(const std::string& name, const std::string& trace_file, bool as_j
                     {"contexts", spec.contexts},
                     {"queries", spec.queries}});
     table.rows.push_back({{spec.name},
-                          {spec.op},
+                          {std::string(NameOf(spec.op))},
                           {judge::Bytes(facts.bytes)},
                           {judge::Significant(facts.flops / 1e6)},
                           {cache},

@@ -8,6 +8,8 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "app/subjects/fault.h"
@@ -28,15 +30,19 @@ constexpr size_t kMostShown = 500;  // of what a variant throws
 constexpr std::string_view kInputWritten = "an input was written to";
 
 // One gate run of one variant.
+template <typename Batch>
 class GateRun {
  public:
-  GateRun(const GateCase& gate_case, Kernels& kernels, const SoftmaxVariant& variant, int threads,
-          bool with_lse)
+  using Op = OperatorOf<Batch>;
+  using Guarded = GuardedRunOf<Batch>;
+
+  GateRun(const GateCaseOf<Batch>& gate_case, Kernels& kernels, const typename Op::Variant& variant,
+          int threads, bool with_lse)
       : case_(gate_case), kernels_(kernels), variant_(variant), threads_(threads), with_lse_(with_lse) {}
 
   void RunAll(judge::GateResult& result) {
-    const SoftmaxInputs& inputs = case_.inputs();
-    GuardedRun run = Plan(inputs.batch(), threads_);
+    const InputsOf<Batch>& inputs = case_.inputs();
+    Guarded run = Plan(inputs.batch(), threads_);
     Call(run, inputs.call(0), "call 1", nullptr);
     result.bitwise_repeatable = true;
     const std::vector<std::byte> first = run.OutputBytes();
@@ -45,6 +51,7 @@ class GateRun {
     FreshPlan(first, result);
     OtherThreadCounts(first);
     Batches(run);
+    SameBitsAsAnother(first);
     RequireIntact();
   }
 
@@ -54,12 +61,12 @@ class GateRun {
  private:
   bool Promises(Promise promise) const { return (variant_.promises & promise) != 0; }
 
-  GuardedRun Plan(const SoftmaxBatch& batch, int threads) const {
+  Guarded Plan(const Batch& batch, int threads) const {
     return {kernels_, variant_, batch, threads, case_.spec().dtype, with_lse_};
   }
 
   // One call that writes to nothing but its output and workspace. The pools are large, and looked at apart.
-  void Run(GuardedRun& run, const SoftmaxCall& call, std::string_view what) {
+  void Run(Guarded& run, const typename Op::Call& call, std::string_view what) {
     last_call_ = what;
     run.Poison();
     run.Run(call);
@@ -74,7 +81,7 @@ class GateRun {
   }
 
   // One call, checked in every way. With `same_as`, the output must have those bytes.
-  void Call(GuardedRun& run, const SoftmaxCall& call, std::string_view what,
+  void Call(Guarded& run, const typename Op::Call& call, std::string_view what,
             const std::vector<std::byte>* same_as) {
     ++calls_;
     Run(run, call, what);
@@ -95,7 +102,7 @@ class GateRun {
   }
 
   // An output that is kept from call to call is right as long as the inputs stay.
-  void OtherQueries(GuardedRun& run, const std::vector<std::byte>& first) {
+  void OtherQueries(Guarded& run, const std::vector<std::byte>& first) {
     Run(run, case_.other_call(), "other queries");
     const Comparison comparison = Compare(run.out(), run.lse(), case_.other_reference(), case_.tolerance());
     if (comparison.passed()) return;
@@ -104,7 +111,7 @@ class GateRun {
     throw Fault(fmt::format("other queries: the worst element is {}", DescribeElement(comparison)));
   }
 
-  void Repeat(GuardedRun& run, const std::vector<std::byte>& first, judge::GateResult& result) {
+  void Repeat(Guarded& run, const std::vector<std::byte>& first, judge::GateResult& result) {
     while (calls_ < kLeastCalls) {
       const std::string what = fmt::format("call {}", calls_ + 1);
       Call(run, case_.inputs().call(0), what, Promises(kRepeatable) ? &first : nullptr);
@@ -113,7 +120,7 @@ class GateRun {
   }
 
   void FreshPlan(const std::vector<std::byte>& first, judge::GateResult& result) {
-    GuardedRun run = Plan(case_.inputs().batch(), threads_);
+    Guarded run = Plan(case_.inputs().batch(), threads_);
     Call(run, case_.inputs().call(0), "fresh plan against a reused one",
          Promises(kRepeatable) ? &first : nullptr);
     result.bitwise_repeatable = result.bitwise_repeatable && run.OutputBytes() == first;
@@ -122,14 +129,27 @@ class GateRun {
   void OtherThreadCounts(const std::vector<std::byte>& first) {
     for (const int threads : std::set<int>{1, 2, 3, threads_}) {
       if (threads == threads_) continue;
-      GuardedRun run = Plan(case_.inputs().batch(), threads);
+      Guarded run = Plan(case_.inputs().batch(), threads);
       const std::string what = fmt::format("{} threads against {}", threads, threads_);
       Call(run, case_.inputs().call(0), what, Promises(kThreadInvariant) ? &first : nullptr);
     }
   }
 
+  // Against the variant whose bits it promises.
+  void SameBitsAsAnother(const std::vector<std::byte>& first) {
+    const std::string_view name = Op::SameBitsAs(variant_);
+    if (name.empty()) return;
+    const auto all = Op::Variants(kernels_.library());
+    const auto other = std::find_if(all.begin(), all.end(), [&](const auto* v) { return v->name == name; });
+    if (other == all.end()) throw Fault(fmt::format("promises the bits of {}, which isn't there", name));
+    Guarded run(kernels_, **other, case_.inputs().batch(), threads_, case_.spec().dtype, with_lse_);
+    Run(run, case_.inputs().call(0), name);
+    if (run.OutputBytes() != first)
+      throw Fault(fmt::format("against {}: {}", name, run.FirstDifference(first)));
+  }
+
   // Sequences alone and twice over, against the rows that the whole batch gave them.
-  void Batches(const GuardedRun& whole) {
+  void Batches(const Guarded& whole) {
     if (!Promises(kBatchInvariant)) return;
     const int64_t batch = std::ssize(case_.spec().contexts);
     if (batch == 0) return;
@@ -141,9 +161,9 @@ class GateRun {
                             batch > 1 ? "in the whole" : "alone"));
   }
 
-  void ComparePart(const GuardedRun& whole, const std::vector<int64_t>& sequences, std::string_view what) {
-    const SoftmaxInputs::Part part = case_.inputs().Take(sequences);
-    GuardedRun run = Plan(part.batch, threads_);
+  void ComparePart(const Guarded& whole, const std::vector<int64_t>& sequences, std::string_view what) {
+    const typename InputsOf<Batch>::Part part = case_.inputs().Take(sequences);
+    Guarded run = Plan(part.batch, threads_);
     Run(run, part.call, what);
     std::vector<int64_t> rows;
     for (const int64_t b : sequences) {
@@ -155,9 +175,9 @@ class GateRun {
       throw Fault(fmt::format("{}: {}", what, *difference));
   }
 
-  const GateCase& case_;
+  const GateCaseOf<Batch>& case_;
   Kernels& kernels_;
-  const SoftmaxVariant& variant_;
+  const typename Op::Variant& variant_;
   const int threads_;
   const bool with_lse_;
   int calls_ = 0;
@@ -189,14 +209,17 @@ Tolerance ToleranceOf(const judge::CaseSpec& spec) {
   return tolerance;
 }
 
-OracleResult Reference(const SoftmaxInputs& inputs, double max_flops, ThreadPool* pool) {
+template <typename Inputs>
+OracleResult Reference(const Inputs& inputs, double max_flops, ThreadPool* pool) {
   OracleOptions options;
   options.max_flops = max_flops;
   options.rows = inputs.aligned_rows();
-  return SoftmaxOracle(inputs.batch(), inputs.call(0), options, pool);
+  return OperatorOf<std::remove_cvref_t<decltype(inputs.batch())>>::Oracle(inputs.batch(), inputs.call(0),
+                                                                           options, pool);
 }
 
-GateCase::GateCase(const judge::CaseSpec& spec, uint64_t seed, ThreadPool* pool)
+template <typename Batch>
+GateCaseOf<Batch>::GateCaseOf(const judge::CaseSpec& spec, uint64_t seed, ThreadPool* pool)
     : spec_(spec),
       seed_(seed),
       inputs_(spec, {.seed = seed, .repeat_pages = seed % 2 == 1}),
@@ -207,21 +230,23 @@ GateCase::GateCase(const judge::CaseSpec& spec, uint64_t seed, ThreadPool* pool)
   other_call_ = inputs_.call(0);
   const TensorView& q = other_call_.q;
   other_call_.q = TensorView::Dense(other_q_.data(), q.dtype, {q.shape[0], q.shape[1], q.shape[2]});
-  other_reference_ = SoftmaxOracle(inputs_.batch(), other_call_,
-                                   {.max_flops = kOtherOracleFlops, .sample = 0, .rows = {}}, pool);
+  other_reference_ = OperatorOf<Batch>::Oracle(
+      inputs_.batch(), other_call_, {.max_flops = kOtherOracleFlops, .sample = 0, .rows = {}}, pool);
 }
 
-uint64_t GateCase::Fingerprint() const {
+template <typename Batch>
+uint64_t GateCaseOf<Batch>::Fingerprint() const {
   return app::Fingerprint({other_q_.data(), other_q_.size()}, inputs_.Fingerprint());
 }
 
-judge::GateResult RunGate(const GateCase& gate_case, Kernels& kernels, const SoftmaxVariant& variant,
-                          int threads, bool with_lse) {
+template <typename Batch>
+judge::GateResult RunGate(const GateCaseOf<Batch>& gate_case, Kernels& kernels,
+                          const typename OperatorOf<Batch>::Variant& variant, int threads, bool with_lse) {
   judge::GateResult result;
   result.case_name = gate_case.spec().name;
   result.variant = variant.name;
   result.seed = gate_case.seed();
-  GateRun run(gate_case, kernels, variant, threads, with_lse);
+  GateRun<Batch> run(gate_case, kernels, variant, threads, with_lse);
   try {
     run.RunAll(result);
     result.passed = true;
@@ -235,5 +260,13 @@ judge::GateResult RunGate(const GateCase& gate_case, Kernels& kernels, const Sof
   result.max_abs_error = run.max_abs_error();
   return result;
 }
+
+template OracleResult Reference(const SoftmaxInputs&, double, ThreadPool*);
+template OracleResult Reference(const HstuInputs&, double, ThreadPool*);
+template class GateCaseOf<SoftmaxBatch>;
+template class GateCaseOf<HstuBatch>;
+template judge::GateResult RunGate(const GateCaseOf<SoftmaxBatch>&, Kernels&, const SoftmaxVariant&, int,
+                                   bool);
+template judge::GateResult RunGate(const GateCaseOf<HstuBatch>&, Kernels&, const HstuVariant&, int, bool);
 
 }  // namespace pagoda::app

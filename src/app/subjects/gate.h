@@ -4,26 +4,44 @@
 #include <cstdint>
 
 #include "app/subjects/compare.h"
+#include "app/subjects/hstu_inputs.h"
 #include "app/subjects/kernel_library.h"
+#include "app/subjects/operator.h"
 #include "app/subjects/softmax_inputs.h"
 #include "engine/attention/oracle.h"
 #include "judge/bench/subject.h"
 
 namespace pagoda::app {
 
+template <typename Batch>
+struct InputsFor;
+template <>
+struct InputsFor<SoftmaxBatch> {
+  using Type = SoftmaxInputs;
+};
+template <>
+struct InputsFor<HstuBatch> {
+  using Type = HstuInputs;
+};
+template <typename Batch>
+using InputsOf = typename InputsFor<Batch>::Type;
+
 // The inputs of a case under one seed and what the oracle says about them. Odd seeds repeat pages.
-class GateCase {
+template <typename Batch>
+class GateCaseOf {
  public:
+  using Call = typename OperatorOf<Batch>::Call;
+
   // The oracle's work is shared by `pool` if there is one.
-  GateCase(const judge::CaseSpec& spec, uint64_t seed, ThreadPool* pool);
+  GateCaseOf(const judge::CaseSpec& spec, uint64_t seed, ThreadPool* pool);
 
   const judge::CaseSpec& spec() const { return spec_; }
   uint64_t seed() const { return seed_; }
-  const SoftmaxInputs& inputs() const { return inputs_; }
+  const InputsOf<Batch>& inputs() const { return inputs_; }
   const OracleResult& reference() const { return reference_; }
   const Tolerance& tolerance() const { return tolerance_; }
   // The same problem with the elements of q in reverse, and some rows of what the oracle says about it.
-  const SoftmaxCall& other_call() const { return other_call_; }
+  const Call& other_call() const { return other_call_; }
   const OracleResult& other_reference() const { return other_reference_; }
   // Whether the inputs of both calls are as they were made.
   bool Intact() const { return Fingerprint() == fingerprint_; }
@@ -33,20 +51,23 @@ class GateCase {
 
   judge::CaseSpec spec_;
   uint64_t seed_;
-  SoftmaxInputs inputs_;
+  InputsOf<Batch> inputs_;
   OracleResult reference_;
   Tolerance tolerance_;
   Buffer other_q_;
-  SoftmaxCall other_call_;
+  Call other_call_;
   OracleResult other_reference_;
   uint64_t fingerprint_;
 };
+
+using GateCase = GateCaseOf<SoftmaxBatch>;
 
 // The tolerance of a suite's case: its own if it has one, else that of its dtype; scaled by row.
 Tolerance ToleranceOf(const judge::CaseSpec& spec);
 
 // The rows of `inputs` that a comparison needs, by the oracle.
-OracleResult Reference(const SoftmaxInputs& inputs, double max_flops, ThreadPool* pool);
+template <typename Inputs>
+OracleResult Reference(const Inputs& inputs, double max_flops, ThreadPool* pool);
 
 // Runs `variant` until it is found wrong or has passed:
 //   - against the oracle, with the output poisoned with NaN and guard bytes around output, LSE and workspace;
@@ -59,7 +80,9 @@ OracleResult Reference(const SoftmaxInputs& inputs, double max_flops, ThreadPool
 //     anything else is found wrong; the plan's page table is looked at after each call.
 // The result's fault says what is wrong, where, and in which of these. A variant that throws has failed.
 // Without `with_lse` the LSE isn't asked for.
-judge::GateResult RunGate(const GateCase& gate_case, Kernels& kernels, const SoftmaxVariant& variant,
-                          int threads, bool with_lse = true);
+template <typename Batch>
+judge::GateResult RunGate(const GateCaseOf<Batch>& gate_case, Kernels& kernels,
+                          const typename OperatorOf<Batch>::Variant& variant, int threads,
+                          bool with_lse = true);
 
 }  // namespace pagoda::app

@@ -94,13 +94,17 @@ void Kernels::CheckName(std::string_view name) const {
   if (std::find(names.begin(), names.end(), name) == names.end()) RefuseName(name, names);
 }
 
-const SoftmaxVariant& FindVariant(std::span<const SoftmaxVariant* const> variants, std::string_view name) {
+template <typename Variant>
+const Variant& FindVariant(std::span<const Variant* const> variants, std::string_view name) {
   std::vector<std::string> names;
-  for (const SoftmaxVariant* variant : variants) {
+  for (const Variant* variant : variants) {
     if (variant->name == name) return *variant;
     names.emplace_back(variant->name);
   }
   RefuseName(name, names);
 }
+
+template const SoftmaxVariant& FindVariant(std::span<const SoftmaxVariant* const>, std::string_view);
+template const HstuVariant& FindVariant(std::span<const HstuVariant* const>, std::string_view);
 
 }  // namespace pagoda::app

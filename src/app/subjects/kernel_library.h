@@ -42,6 +42,7 @@ class Kernels {
 std::filesystem::path KernelLibraryPath(int link);
 
 // The variant of that name; throws Error(variant) with "did you mean".
-const SoftmaxVariant& FindVariant(std::span<const SoftmaxVariant* const> variants, std::string_view name);
+template <typename Variant>
+const Variant& FindVariant(std::span<const Variant* const> variants, std::string_view name);
 
 }  // namespace pagoda::app

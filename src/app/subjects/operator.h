@@ -47,6 +47,7 @@ struct OperatorOf<SoftmaxBatch> {
   // them.
   static std::optional<std::string_view> ChangedArray(const Plan& plan, const SoftmaxBatch& batch);
   static void SetLse(Call& call, const TensorView& lse) { call.lse = lse; }
+  static std::string_view SameBitsAs(const Variant& /*variant*/) { return {}; }
   static OracleResult Oracle(const SoftmaxBatch& batch, const Call& call, const OracleOptions& options,
                              ThreadPool* pool) {
     return SoftmaxOracle(batch, call, options, pool);
@@ -75,6 +76,8 @@ struct OperatorOf<HstuBatch> {
     return std::nullopt;  // plug-ins have no such variants
   }
   static void SetLse(Call& /*call*/, const TensorView& /*lse*/) {}
+  // The name of another variant, or empty.
+  static std::string_view SameBitsAs(const Variant& variant) { return variant.same_bits_as; }
   static OracleResult Oracle(const HstuBatch& batch, const Call& call, const OracleOptions& options,
                              ThreadPool* pool) {
     return HstuOracle(batch, call, options, pool);

@@ -114,22 +114,28 @@ std::shared_ptr<Kernels> LoadOutside(const fs::path& library, int link) {
   return Kernels::LoadFile(copy.path(), name);
 }
 
-const SoftmaxVariant& FindOutside(const Kernels& kernels, const OutsideVariant& outside,
-                                  std::string_view id) {
+template <typename Variant>
+const Variant& FindOutside(std::span<const Variant* const> variants, const OutsideVariant& outside,
+                           std::string_view id) {
   std::vector<std::string> names;
-  for (const SoftmaxVariant* variant : kernels.library().softmax) {
+  for (const Variant* variant : variants) {
     if (variant->name == outside.name) return *variant;
     names.emplace_back(variant->name);
   }
-  if (!outside.name.empty()) {
+  if (!outside.name.empty() || names.empty()) {
     throw Error(
         ErrorCode::kInvalidArgument, id,
         fmt::format("does not exist: the library has {}{}", Listed(names), DidYouMean(outside.name, names)));
   }
-  if (names.size() == 1) return *kernels.library().softmax.front();
+  if (names.size() == 1) return *variants.front();
   throw Error(ErrorCode::kInvalidArgument, id,
               fmt::format("has {}; name one: {}:{}", Listed(names), id, names.front()));
 }
+
+template const SoftmaxVariant& FindOutside(std::span<const SoftmaxVariant* const>, const OutsideVariant&,
+                                           std::string_view);
+template const HstuVariant& FindOutside(std::span<const HstuVariant* const>, const OutsideVariant&,
+                                        std::string_view);
 
 OutsideAnswer AskOutside(const std::vector<std::string>& command, const judge::CaseSpec& spec,
                          std::string_view id, double timeout_s) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,8 +39,11 @@ SecondLink SecondLinkOf(const std::filesystem::path& library);
 // Loads a link of it into this process. Throws Error (the path as its field).
 std::shared_ptr<Kernels> LoadOutside(const std::filesystem::path& library, int link);
 
-// The variant; throws Error(id) when the library has none of that name, or several and no name is given.
-const SoftmaxVariant& FindOutside(const Kernels& kernels, const OutsideVariant& outside, std::string_view id);
+// The variant among those of one operator that the library has; throws Error(id) when there is none of that
+// name, or several and no name is given.
+template <typename Variant>
+const Variant& FindOutside(std::span<const Variant* const> variants, const OutsideVariant& outside,
+                           std::string_view id);
 
 struct OutsideAnswer {
   std::optional<std::string> why_not;  // nothing: it computes the case

@@ -161,6 +161,12 @@ int64_t PoolBytes(const judge::CaseSpec& spec, int64_t num_pages) {
   return (k_bytes + 63) / 64 * 64 + slots * spec.head_dim_v * SizeOf(spec.dtype);
 }
 
+const void* KeyIn(const PagedKvView& kv, const std::vector<int64_t>& pages, int64_t key, int64_t kv_head) {
+  const int64_t at = pages[key / kv.page_size] * kv.k_page_stride + key % kv.page_size * kv.k_slot_stride +
+                     kv_head * kv.k_head_stride;
+  return static_cast<const std::byte*>(kv.k) + at * SizeOf(kv.dtype);
+}
+
 SoftmaxParams ParamsOf(const judge::CaseSpec& spec) {
   SoftmaxParams params;
   params.causal = spec.causal;

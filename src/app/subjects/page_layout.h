@@ -39,6 +39,9 @@ PagedKvView CacheView(const judge::CaseSpec& spec, int64_t num_pages, void* pool
 // Bytes of such a pool.
 int64_t PoolBytes(const judge::CaseSpec& spec, int64_t num_pages);
 
+// K of a key of the sequence that owns `pages`.
+const void* KeyIn(const PagedKvView& kv, const std::vector<int64_t>& pages, int64_t key, int64_t kv_head);
+
 // Softmax parameters of a case; the scale is 1/sqrt(D).
 SoftmaxParams ParamsOf(const judge::CaseSpec& spec);
 

@@ -7,7 +7,7 @@
 
 #include "app/subjects/program_time.h"
 #include "app/subjects/program_variant.h"
-#include "app/subjects/softmax_arm.h"
+#include "app/subjects/variant_arm.h"
 #include "base/buffer.h"
 #include "judge/bench/subject.h"
 

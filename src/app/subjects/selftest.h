@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "app/subjects/softmax.h"
+#include "app/subjects/attention_subject.h"
 #include "judge/bench/subject.h"
 
 namespace pagoda::app {
@@ -47,7 +47,7 @@ class SelftestSubject : public judge::Subject {
 
  private:
   std::string variant_;
-  SoftmaxSubject softmax_;
+  AttentionSubject softmax_;
   Kernels own_;               // what the wrong variants are made of
   judge::GateResult passed_;  // of the last gate run on link 0
 };

@@ -8,25 +8,12 @@
 #include <vector>
 
 #include "app/subjects/page_layout.h"
+#include "app/subjects/placed.h"
 #include "base/buffer.h"
 #include "judge/bench/suite.h"
 #include "pagoda/softmax.h"
 
 namespace pagoda::app {
-
-struct InputOptions {
-  uint64_t seed = 0;
-  // Shares the first page of the first sequence with the others, or within it: legal, and a gate's business
-  // only, as it makes a case cheaper.
-  bool repeat_pages = false;
-  // Copies of the K/V pools are made until they hold this many bytes: calls that rotate over them find the
-  // caches cold.
-  int64_t least_pool_bytes = 0;
-  // Shifts every buffer by a multiple of 64 bytes drawn from the seed.
-  bool random_offsets = false;
-  // Of q and the pools, so that external programs can map them.
-  Memory memory = Memory::kPrivate;
-};
 
 // q, K, V normal with variance 1, pages in random order. Every slot that no sequence owns is NaN, padding of
 // a block table holds -1, ids past the end and huge ones. Of each sequence the last query row is aligned with

@@ -4,7 +4,8 @@
 
 #include <utility>
 
-#include "app/subjects/softmax.h"
+#include "app/subjects/attention_subject.h"
+#include "engine/attention/hstu/variant.h"
 #include "engine/attention/variant.h"
 
 namespace pagoda::app {
@@ -51,23 +52,35 @@ std::vector<judge::CaseSpec> Probes() {
   return probes;
 }
 
-}  // namespace
-
-std::vector<VariantInfo> DescribeVariants() {
+template <typename Variant>
+VariantInfo InfoOf(std::string_view op, const Variant& variant) {
   constexpr std::pair<Promise, const char*> kGuarantees[] = {
       {kRepeatable, "the same bits when repeated"},
       {kThreadInvariant, "the same bits with any number of threads"},
       {kBatchInvariant, "the same bits for a sequence in any batch"}};
+  VariantInfo info{std::string(op), std::string(variant.name), std::string(variant.summary), {}, {}};
+  for (const auto& [promise, words] : kGuarantees) {
+    if ((variant.promises & promise) != 0) info.guarantees.emplace_back(words);
+  }
+  return info;
+}
+
+}  // namespace
+
+std::vector<VariantInfo> DescribeVariants() {
   const std::vector<judge::CaseSpec> probes = Probes();
   std::vector<VariantInfo> infos;
   for (const SoftmaxVariant* variant : SoftmaxVariants()) {
-    VariantInfo info{std::string(variant->name), std::string(variant->summary), {}, {}};
-    for (const auto& [promise, words] : kGuarantees) {
-      if ((variant->promises & promise) != 0) info.guarantees.emplace_back(words);
-    }
+    VariantInfo info = InfoOf(NameOf(judge::CaseOp::kSoftmaxPaged), *variant);
     for (const judge::CaseSpec& probe : probes) {
       if (auto why = WhyNot(probe, *variant)) info.limits.push_back(std::move(*why));
     }
+    infos.push_back(std::move(info));
+  }
+  for (const HstuVariant* variant : HstuVariants()) {
+    VariantInfo info = InfoOf(NameOf(judge::CaseOp::kHstuPaged), *variant);
+    if (!variant->same_bits_as.empty())
+      info.guarantees.push_back(fmt::format("the bits of {}", variant->same_bits_as));
     infos.push_back(std::move(info));
   }
   return infos;

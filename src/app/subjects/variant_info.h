@@ -7,6 +7,7 @@
 namespace pagoda::app {
 
 struct VariantInfo {
+  std::string op;  // operator
   std::string name;
   std::string summary;
   std::vector<std::string> guarantees;
@@ -14,7 +15,7 @@ struct VariantInfo {
   std::vector<std::string> limits;
 };
 
-// In the order of SoftmaxVariants().
+// In the order of SoftmaxVariants(), then of HstuVariants().
 std::vector<VariantInfo> DescribeVariants();
 
 }  // namespace pagoda::app

@@ -130,7 +130,41 @@ std::string BlocksText(const std::vector<std::vector<int64_t>>& blocks) {
   return fmt::format("{:016x}", hash);
 }
 
+// Only what the operator has, and of HSTU only what goes together.
+void CheckOperator(const CaseSpec& spec) {
+  const auto only_of = [&](CaseOp op, bool given, std::string_view field) {
+    Require(!given || spec.op == op, field, fmt::format("is of {}, not of {}", NameOf(op), NameOf(spec.op)));
+  };
+  only_of(CaseOp::kSoftmaxPaged, spec.softcap != 0, "softcap");
+  only_of(CaseOp::kSoftmaxPaged, spec.alibi, "alibi");
+  only_of(CaseOp::kSoftmaxPaged, spec.sinks, "sinks");
+  only_of(CaseOp::kHstuPaged, spec.targets != 0, "targets");
+  only_of(CaseOp::kHstuPaged, spec.target_group != 1, "target_group");
+  only_of(CaseOp::kHstuPaged, spec.contextual != 0, "contextual");
+  only_of(CaseOp::kHstuPaged, spec.max_attn_len != 0, "max_attn_len");
+  only_of(CaseOp::kHstuPaged, spec.min_full_attn_seq_len != 0, "min_full_attn_seq_len");
+  only_of(CaseOp::kHstuPaged, spec.rab, "rab");
+  if (spec.op != CaseOp::kHstuPaged) return;
+  RequireWithin("target_group", spec.target_group, 1, kMaxKeys);
+  RequireWithin("max_attn_len", spec.max_attn_len, 0, kMaxKeys);
+  RequireWithin("min_full_attn_seq_len", spec.min_full_attn_seq_len, 0, kMaxKeys);
+  for (size_t i = 0; i < spec.contexts.size(); ++i) {
+    RequireWithin("targets", spec.targets, 0, spec.queries[i]);
+    RequireWithin("contextual", spec.contextual, 0, spec.contexts[i] - spec.targets);
+    RequireWithin(fmt::format("queries[{}]", i), spec.queries[i], 0, spec.contexts[i]);
+  }
+  const bool window = spec.window_left >= 0 || spec.window_right >= 0;
+  Require(spec.causal || (spec.target_group == 1 && spec.contextual == 0 && spec.max_attn_len == 0), "causal",
+          "= false goes with a window only, not with target_group, contextual or max_attn_len");
+  Require(spec.max_attn_len == 0 || (!window && spec.target_group == 1), "max_attn_len",
+          "can't go with a window or target_group");
+}
+
 }  // namespace
+
+std::string_view NameOf(CaseOp op) {
+  return op == CaseOp::kHstuPaged ? "hstu_paged_attention" : "softmax_paged_attention";
+}
 
 std::string LengthsText(const std::vector<int64_t>& lengths) {
   const bool equal =
@@ -150,7 +184,7 @@ std::string LengthsText(const std::vector<int64_t>& lengths) {
 Definition ProblemOf(const CaseSpec& spec) {
   const auto yes = [](bool set) { return set ? "yes" : "no"; };
   const auto number = [](auto value) { return fmt::format("{}", value); };
-  return {{"op", spec.op},
+  return {{"op", std::string(NameOf(spec.op))},
           {"batch", number(spec.contexts.size())},
           {"contexts", LengthsText(spec.contexts)},
           {"queries", LengthsText(spec.queries)},
@@ -170,6 +204,12 @@ Definition ProblemOf(const CaseSpec& spec) {
           {"softcap", number(spec.softcap)},
           {"alibi", yes(spec.alibi)},
           {"sinks", yes(spec.sinks)},
+          {"targets", number(spec.targets)},
+          {"target_group", number(spec.target_group)},
+          {"contextual", number(spec.contextual)},
+          {"max_attn_len", number(spec.max_attn_len)},
+          {"min_full_attn_seq_len", number(spec.min_full_attn_seq_len)},
+          {"rab", yes(spec.rab)},
           {"atol", number(spec.atol)},
           {"rtol", number(spec.rtol)}};
 }
@@ -179,9 +219,9 @@ std::string CaseName(const CaseSpec& spec) {
 }
 
 std::string CaseName(const CaseSpec& spec, std::string_view lengths, std::string_view phase) {
-  std::string name =
-      fmt::format("b{}_h{}_kv{}_{}_bs{}_hd{}_{}_{}", spec.contexts.size(), spec.q_heads, spec.kv_heads,
-                  lengths, spec.page_size, spec.head_dim, NameOf(spec.dtype), phase);
+  std::string name = fmt::format(
+      "{}b{}_h{}_kv{}_{}_bs{}_hd{}_{}_{}", spec.op == CaseOp::kHstuPaged ? "hstu_" : "", spec.contexts.size(),
+      spec.q_heads, spec.kv_heads, lengths, spec.page_size, spec.head_dim, NameOf(spec.dtype), phase);
   if (spec.head_dim_v != spec.head_dim) name += fmt::format("_dv{}", spec.head_dim_v);
   if (spec.hnd) name += "_hnd";
   if (spec.combined) name += "_combined";
@@ -193,6 +233,12 @@ std::string CaseName(const CaseSpec& spec, std::string_view lengths, std::string
   if (spec.softcap != 0) name += fmt::format("_cap{}", spec.softcap);
   if (spec.alibi) name += "_alibi";
   if (spec.sinks) name += "_sinks";
+  if (spec.targets > 0) name += fmt::format("_t{}", spec.targets);
+  if (spec.target_group > 1) name += fmt::format("_g{}", spec.target_group);
+  if (spec.contextual > 0) name += fmt::format("_c{}", spec.contextual);
+  if (spec.max_attn_len > 0) name += fmt::format("_al{}", spec.max_attn_len);
+  if (spec.min_full_attn_seq_len > 0) name += fmt::format("_fa{}", spec.min_full_attn_seq_len);
+  if (spec.rab) name += "_rab";
   if (!spec.cold) name += "_warm";
   return name;
 }
@@ -200,6 +246,7 @@ std::string CaseName(const CaseSpec& spec, std::string_view lengths, std::string
 CaseSpec ParseCaseName(std::string_view name) {
   NameReader in(name);
   CaseSpec spec;
+  if (in.Skip("hstu_")) spec.op = CaseOp::kHstuPaged;
   in.Expect("b", "b<batch>");
   const int64_t batch = in.Integer("a batch size", 1, kMaxBatch);
   in.Expect("_h", "_h<query heads>");
@@ -228,13 +275,22 @@ CaseSpec ParseCaseName(std::string_view name) {
   spec.causal = !in.SkipPart("_noncausal");
   if (in.Skip("_wl")) spec.window_left = in.Integer("a window", 0, kMaxKeys);
   if (in.Skip("_wr")) spec.window_right = in.Integer("a window", 0, kMaxKeys);
-  if (in.Skip("_cap")) spec.softcap = in.Real("a softcap");
-  spec.alibi = in.SkipPart("_alibi");
-  spec.sinks = in.SkipPart("_sinks");
+  if (spec.op == CaseOp::kSoftmaxPaged) {
+    if (in.Skip("_cap")) spec.softcap = in.Real("a softcap");
+    spec.alibi = in.SkipPart("_alibi");
+    spec.sinks = in.SkipPart("_sinks");
+  } else {
+    if (in.Skip("_t")) spec.targets = in.Integer("a number of targets", 1, kMaxKeys);
+    if (in.Skip("_g")) spec.target_group = in.Integer("a group of targets", 2, kMaxKeys);
+    if (in.Skip("_c")) spec.contextual = in.Integer("a number of contextual rows", 1, kMaxKeys);
+    if (in.Skip("_al")) spec.max_attn_len = in.Integer("a number of keys", 1, kMaxKeys);
+    if (in.Skip("_fa")) spec.min_full_attn_seq_len = in.Integer("a number of rows", 1, kMaxKeys);
+    spec.rab = in.SkipPart("_rab");
+  }
   spec.cold = !in.SkipPart("_warm");
   if (!in.done()) {
-    in.Fail(
-        "one of _dv _hnd _combined _padded _i64 _noncausal _wl _wr _cap _alibi _sinks _warm, in this order,");
+    in.Fail(fmt::format("one of _dv _hnd _combined _padded _i64 _noncausal _wl _wr {} _warm, in this order,",
+                        spec.op == CaseOp::kSoftmaxPaged ? "_cap _alibi _sinks" : "_t _g _c _al _fa _rab"));
   }
   CheckCase(spec);
   spec.name = CaseName(spec);
@@ -279,8 +335,6 @@ void CheckSize(const CaseSpec& spec) {
 }  // namespace
 
 void CheckCase(const CaseSpec& spec) {
-  Require(spec.op == "softmax_paged_attention", "op",
-          fmt::format("= \"{}\" can't be measured; \"softmax_paged_attention\" can", spec.op));
   RequireWithin("batch", static_cast<int64_t>(spec.contexts.size()), 1, kMaxBatch);
   Require(spec.queries.size() == spec.contexts.size(), "queries",
           fmt::format("has {} lengths for {} sequences", spec.queries.size(), spec.contexts.size()));
@@ -309,6 +363,7 @@ void CheckCase(const CaseSpec& spec) {
        {std::pair{"softcap", spec.softcap}, {"atol", spec.atol}, {"rtol", spec.rtol}}) {
     Require(std::isfinite(value) && value >= 0, field, fmt::format("= {} is not a number from 0 up", value));
   }
+  CheckOperator(spec);
   Require(std::isfinite(spec.weight) && spec.weight > 0, "weight",
           fmt::format("= {} is not a number above 0", spec.weight));
 }

@@ -13,11 +13,16 @@ namespace pagoda::judge {
 
 // The spec whose CaseName() is `name`, everything that a name doesn't hold (tolerances, weight) at its
 // default.
-//   name    = b<batch> _h<query heads> _kv<kv heads> _s<lengths> _bs<page size> _hd<head dim> _<dtype>
-//   _<phase> <part>* lengths = <keys>, or <keys>x<times> and <keys> joined by "-" where sequences differ:
-//   s512x3-4096 phase   = decode, q<rows>, or rows as lengths where sequences differ: q1x3-512 part    = in
-//   this order, only where it differs from the default: _dv<head dim of V> _hnd _combined _padded
-//             _i64 _noncausal _wl<keys> _wr<keys> _cap<softcap> _alibi _sinks _warm
+//   name    = [hstu_] b<batch> _h<query heads> _kv<kv heads> _s<lengths> _bs<page size> _hd<head dim>
+//   _<dtype>
+//             _<phase> <part>*
+//   lengths = <keys>, or <keys>x<times> and <keys> joined by "-" where sequences differ: s512x3-4096
+//   phase   = decode, q<rows>, or rows as lengths where sequences differ: q1x3-512
+//   part    = in this order, only where it differs from the default: _dv<head dim of V> _hnd _combined
+//   _padded
+//             _i64 _noncausal _wl<keys> _wr<keys>, then of softmax _cap<softcap> _alibi _sinks, of HSTU
+//             _t<targets> _g<target group> _c<contextual rows> _al<max_attn_len> _fa<min_full_attn_seq_len>
+//             _rab, then _warm
 // Throws Error(case name) for anything else, a number out of range and a spelling that CaseName() would not
 // give.
 CaseSpec ParseCaseName(std::string_view name);

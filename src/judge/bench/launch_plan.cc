@@ -32,15 +32,14 @@ std::vector<T> List(const JsonField& field, Get get) {
 }
 
 Json CaseToJson(const CaseSpec& spec) {
-  return {{"name", spec.name}, {"shape", CaseName(spec)}, {"op", spec.op},        {"weight", spec.weight},
+  return {{"name", spec.name}, {"shape", CaseName(spec)}, {"weight", spec.weight},
           {"atol", spec.atol}, {"rtol", spec.rtol},       {"blocks", spec.blocks}};
 }
 
 CaseSpec CaseFromJson(const JsonField& in) {
-  in.RefuseUnknownKeys({"name", "shape", "op", "weight", "atol", "rtol", "blocks"});
+  in.RefuseUnknownKeys({"name", "shape", "weight", "atol", "rtol", "blocks"});
   CaseSpec spec = ParseCaseName(in.At("shape").String());
   spec.name = in.At("name").String();
-  spec.op = in.At("op").String();
   spec.weight = in.At("weight").Number();
   spec.atol = in.At("atol").Number();
   spec.rtol = in.At("rtol").Number();

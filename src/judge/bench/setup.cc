@@ -67,12 +67,23 @@ std::vector<CaseSpec> CasesOf(const Suite& suite, const Selection& selection) {
   return cases;
 }
 
+// All that compute what the cases ask for.
+std::vector<std::string> AllFor(const std::vector<CaseSpec>& cases, const Subject& subject) {
+  std::vector<std::string> all;
+  for (const CaseSpec& c : cases) {
+    for (std::string& v : subject.VariantsOf(c.op)) {
+      if (!Holds(all, v)) all.push_back(std::move(v));
+    }
+  }
+  return all;
+}
+
 std::vector<std::string> NamedVariants(const Suite& suite, const Selection& selection,
-                                       const Subject& subject) {
-  std::vector<std::string> known = subject.Variants();
+                                       const std::vector<CaseSpec>& cases, const Subject& subject) {
+  const std::vector<std::string> known = subject.Variants();
   const std::string field = selection.variants.empty() ? suite.variants_at : "--variants";
   std::vector<std::string> variants = selection.variants.empty() ? suite.variants : selection.variants;
-  if (variants.empty() || variants == std::vector<std::string>{"all"}) return known;
+  if (variants.empty() || variants == std::vector<std::string>{"all"}) return AllFor(cases, subject);
   std::set<std::string> seen;
   for (const std::string& v : variants) {
     if (!subject.Has(v)) Refuse(field, fmt::format("\"{}\" is none of {}", v, Known(known, v)));
@@ -81,8 +92,9 @@ std::vector<std::string> NamedVariants(const Suite& suite, const Selection& sele
   return variants;
 }
 
-std::vector<std::string> VariantsOf(const Suite& suite, const Selection& selection, const Subject& subject) {
-  std::vector<std::string> variants = NamedVariants(suite, selection, subject);
+std::vector<std::string> VariantsOf(const Suite& suite, const Selection& selection,
+                                    const std::vector<CaseSpec>& cases, const Subject& subject) {
+  std::vector<std::string> variants = NamedVariants(suite, selection, cases, subject);
   std::copy_if(selection.added.begin(), selection.added.end(), std::back_inserter(variants),
                [&](const std::string& v) { return !Holds(variants, v); });
   return variants;
@@ -151,7 +163,7 @@ RunSetup MakeSetup(const Suite& suite, const Selection& selection, const Subject
   setup.budget_s = suite.budget_s;
   setup.epoch_ms = suite.epoch_ms;
   setup.cases = CasesOf(suite, selection);
-  setup.variants = VariantsOf(suite, selection, subject);
+  setup.variants = VariantsOf(suite, selection, setup.cases, subject);
   setup.baseline = BaselineOf(suite, selection, setup.variants);
   DescribeCases(setup, subject);
   return setup;

@@ -78,6 +78,8 @@ class Subject {
  public:
   virtual ~Subject() = default;
   virtual std::vector<std::string> Variants() const = 0;
+  // Those of one operator.
+  virtual std::vector<std::string> VariantsOf(CaseOp /*op*/) const { return Variants(); }
   // Whether there is a variant of that name, which may be more than Variants() lists: a file's, say. May
   // throw Error naming what is wrong with it.
   virtual bool Has(std::string_view variant) const;

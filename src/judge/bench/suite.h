@@ -23,12 +23,19 @@ enum class SweepAxis : uint8_t {
   kQueries,
 };
 
+// What a case computes.
+enum class CaseOp : uint8_t { kSoftmaxPaged, kHstuPaged };
+
+// "softmax_paged_attention", "hstu_paged_attention".
+std::string_view NameOf(CaseOp op);
+
 // One attention problem of a suite. The name follows one grammar everywhere:
 //   b1_h16_kv8_s4096_bs64_hd128_bf16_decode, _q512 for a chunk of 512 queries, then what differs from
-//   defaults. Batches of drawn lengths have where these are from in place of s4096.
+//   defaults; hstu_ in front of it for HSTU. Batches of drawn lengths have where these are from in place of
+//   s4096.
 struct CaseSpec {
   std::string name;
-  std::string op = "softmax_paged_attention";
+  CaseOp op = CaseOp::kSoftmaxPaged;
   std::vector<int64_t> contexts;  // keys of each sequence, the queries included
   std::vector<int64_t> queries;   // query rows of each sequence, same length
   // Ids of the blocks of 512 keys that each sequence consists of, the last one perhaps partial. Equal ids are
@@ -45,8 +52,13 @@ struct CaseSpec {
   bool index64 = false;   // int64 page table
   bool causal = true;
   int64_t window_left = -1, window_right = -1;
+  // Of softmax.
   double softcap = 0;
   bool alibi = false, sinks = false;
+  // Of HSTU: so many of each sequence's keys are targets, and so many rows contextual.
+  int64_t targets = 0, target_group = 1, contextual = 0;
+  int64_t max_attn_len = 0, min_full_attn_seq_len = 0;  // 0: off
+  bool rab = false;                                     // a relative attention bias
   bool cold = true;
   double weight = 1;
   int64_t least_batch = 0;        // to which a budget may halve the batch; 0: not at all

@@ -171,7 +171,9 @@ class CaseReader {
   bool draws() const { return drawn_.has_value(); }
 
   std::vector<CaseSpec> Read() {
-    Strings("op", [](Draft& d, const TomlTable&, const std::string& op) { d.spec.op = op; });
+    Choices(
+        "op", {std::string(NameOf(CaseOp::kSoftmaxPaged)), std::string(NameOf(CaseOp::kHstuPaged))},
+        [](CaseSpec& s, size_t choice) { s.op = choice == 0 ? CaseOp::kSoftmaxPaged : CaseOp::kHstuPaged; });
     Integers("batch", [](Draft& d, int64_t batch) { d.batch = batch; });
     ReadQueries();
     Strings("heads", [](Draft& d, const TomlTable& table, const std::string& heads) {
@@ -189,6 +191,13 @@ class CaseReader {
     Integers("window_left", [](Draft& d, int64_t keys) { d.spec.window_left = keys; });
     Integers("window_right", [](Draft& d, int64_t keys) { d.spec.window_right = keys; });
     ReadSoftcap();
+    for (const auto& [key, field] : {std::pair{"targets", &CaseSpec::targets},
+                                     {"target_group", &CaseSpec::target_group},
+                                     {"contextual", &CaseSpec::contextual},
+                                     {"max_attn_len", &CaseSpec::max_attn_len},
+                                     {"min_full_attn_seq_len", &CaseSpec::min_full_attn_seq_len}}) {
+      Integers(key, [field = field](Draft& d, int64_t value) { d.spec.*field = value; });
+    }
     Choices("cache", {"cold", "warm"}, [](CaseSpec& s, size_t choice) { s.cold = choice == 0; });
     ReadPlain();
     if (section_.Has("name")) ReadName();
@@ -297,7 +306,8 @@ class CaseReader {
     for (const auto& [key, field] : {std::pair{"combined", &CaseSpec::combined},
                                      {"causal", &CaseSpec::causal},
                                      {"alibi", &CaseSpec::alibi},
-                                     {"sinks", &CaseSpec::sinks}}) {
+                                     {"sinks", &CaseSpec::sinks},
+                                     {"rab", &CaseSpec::rab}}) {
       if (const TomlTable* table = Holder(key)) plain_.*field = table->Bool(key);
     }
     for (const auto& [key, field] :
@@ -447,11 +457,24 @@ class CaseReader {
 };
 
 void RefuseUnknownCaseKeys(const TomlTable& table) {
-  table.RefuseUnknownKeys({"op",          "batch",        "phase",   "heads",       "context",  "head_dim",
-                           "head_dim_v",  "page_size",    "dtype",   "layout",      "table",    "index",
-                           "window_left", "window_right", "softcap", "cache",       "contexts", "queries",
-                           "combined",    "causal",       "alibi",   "sinks",       "atol",     "rtol",
-                           "weight",      "name",         "lengths", "least_batch", "sweep"});
+  table.RefuseUnknownKeys({"op",           "batch",
+                           "phase",        "heads",
+                           "context",      "head_dim",
+                           "head_dim_v",   "page_size",
+                           "dtype",        "layout",
+                           "table",        "index",
+                           "window_left",  "window_right",
+                           "softcap",      "cache",
+                           "contexts",     "queries",
+                           "combined",     "causal",
+                           "alibi",        "sinks",
+                           "atol",         "rtol",
+                           "weight",       "name",
+                           "lengths",      "least_batch",
+                           "sweep",        "targets",
+                           "target_group", "contextual",
+                           "max_attn_len", "min_full_attn_seq_len",
+                           "rab"});
 }
 
 Suite SuiteOf(const TomlTable& root, const io::RequestTrace* trace) {

@@ -17,7 +17,7 @@ namespace pagoda::judge {
 //   [defaults]                   any key of a case but `name`
 //   [[case]]                     a case, or a grid: a list is an axis, and every combination is a case
 // Keys of a case, each with what it is when absent. The axes vary in this order, the last one fastest:
-//   op = "softmax_paged_attention"
+//   op = "softmax_paged_attention" or "hstu_paged_attention"
 //   batch = 1                    sequences
 //   phase = "decode"             or "q512": that many query rows of each sequence; "decode+q512": of the
 //                                last one that has as many keys
@@ -26,13 +26,14 @@ namespace pagoda::judge {
 //   head_dim = 128, head_dim_v = head_dim, page_size = 16, dtype = "bf16"
 //   layout = "NHD" or "HND", table = "csr" or "padded", index = "i32" or "i64"
 //   window_left = -1, window_right = -1, softcap = 0
+//   targets = 0, target_group = 1, contextual = 0, max_attn_len = 0, min_full_attn_seq_len = 0   of HSTU
 //   cache = "cold" or "warm"
 // Not axes:
 //   contexts, queries            instead of context and phase: a length for each sequence of one batch
 //   lengths                      instead of context: a table of name, quantiles, tokens and seed = 2026, from
 //                                which each batch draws its lengths (see lengths.h); with a trace it gives
 //                                name and lengths, and cases that then are the same become one
-//   combined = false, causal = true, alibi = false, sinks = false
+//   combined = false, causal = true, alibi = false, sinks = false, rab = false
 //   atol, rtol                   absent: the gate's own for the dtype
 //   least_batch                  a budget may halve the batch, down to so many sequences; not where these
 //                                differ

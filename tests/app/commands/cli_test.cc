@@ -203,8 +203,11 @@ TEST(Cli, JsonHoldsOneVersionedObjectAndNoColour) {
 
 TEST(Cli, ListsVariantsSuitesAndCases) {
   const nlohmann::json variants = io::ParseJson(Pagoda({"list", "variants", "--json"}).out, "variants");
-  EXPECT_EQ(variants.at("variants").size(), 5);
+  EXPECT_EQ(variants.at("variants").size(), 8);
   EXPECT_EQ(variants.at("variants")[0].at("name"), "gather");
+  EXPECT_EQ(variants.at("variants")[0].at("operator"), "softmax_paged_attention");
+  EXPECT_EQ(variants.at("variants")[7].at("name"), "hstu_fused");
+  EXPECT_EQ(variants.at("variants")[7].at("operator"), "hstu_paged_attention");
   const nlohmann::json suites = io::ParseJson(Pagoda({"list", "suites", "--json"}).out, "suites");
   EXPECT_GE(suites.at("suites").size(), 3);
   const nlohmann::json cases =
@@ -212,6 +215,9 @@ TEST(Cli, ListsVariantsSuitesAndCases) {
   EXPECT_EQ(cases.at("cases").size(), 10);
   EXPECT_GT(cases.at("cases")[0].at("bytes"), 0);
   EXPECT_TRUE(Holds(Pagoda({"list", "cases", "smoke"}).out, "b1_h4_kv2_s256_bs16_hd64_bf16_decode"));
+  const nlohmann::json hstu = io::ParseJson(Pagoda({"list", "cases", "hstu-paged", "--json"}).out, "cases");
+  EXPECT_EQ(hstu.at("cases").size(), 18);
+  EXPECT_EQ(hstu.at("cases")[0].at("operator"), "hstu_paged_attention");
 }
 
 TEST(Cli, ListsTheSweepsOfASuite) {

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 #include <random>
 #include <set>
@@ -25,6 +26,25 @@ std::string RefusalOf(std::string_view name) {
     return e.what();
   }
   return "accepted";
+}
+
+// Rows are the last of their keys, and parts go together.
+template <typename Draw>
+void DrawHstu(CaseSpec& s, Draw draw) {
+  s.op = CaseOp::kHstuPaged;
+  for (size_t b = 0; b < s.queries.size(); ++b) s.queries[b] = std::min(s.queries[b], s.contexts[b]);
+  const int64_t fewest = *std::min_element(s.queries.begin(), s.queries.end());
+  s.targets = draw(0, fewest);
+  s.rab = draw(0, 1) == 1;
+  if (!s.causal) return;
+  const int64_t shortest = *std::min_element(s.contexts.begin(), s.contexts.end());
+  s.contextual = draw(0, std::max<int64_t>(0, shortest - s.targets));
+  if (s.window_left < 0 && s.window_right < 0 && draw(0, 1) == 1) {
+    s.max_attn_len = draw(1, 50);
+    s.min_full_attn_seq_len = draw(0, 3);
+  } else {
+    s.target_group = draw(1, 3);
+  }
 }
 
 TEST(CaseName, GivesTheNamesOfTheDesign) {
@@ -71,6 +91,35 @@ TEST(ParseCaseName, ReadsEveryPart) {
   EXPECT_EQ(s.softcap, 30.5);
 }
 
+TEST(ParseCaseName, ReadsEveryPartOfHstu) {
+  const CaseSpec s = ParseCaseName("hstu_b2_h4_kv2_s90-70_bs16_hd64_bf16_q30_hnd_wl20_t12_g3_c5_rab_warm");
+  EXPECT_EQ(s.op, CaseOp::kHstuPaged);
+  EXPECT_THAT(s.contexts, ElementsAre(90, 70));
+  EXPECT_EQ(s.window_left, 20);
+  EXPECT_EQ(s.targets, 12);
+  EXPECT_EQ(s.target_group, 3);
+  EXPECT_EQ(s.contextual, 5);
+  EXPECT_TRUE(s.rab);
+  const CaseSpec other = ParseCaseName("hstu_b1_h4_kv2_s90_bs16_hd64_bf16_q30_al40_fa8");
+  EXPECT_EQ(other.max_attn_len, 40);
+  EXPECT_EQ(other.min_full_attn_seq_len, 8);
+}
+
+TEST(ParseCaseName, RefusesHstuThatHasNoMeaning) {
+  const std::string good = "hstu_b1_h4_kv2_s64_bs16_hd64_bf16_q8";
+  ASSERT_EQ(RefusalOf(good), "accepted");
+  EXPECT_THAT(RefusalOf(good + "_cap30"), HasSubstr("_t _g _c _al _fa _rab"));
+  EXPECT_THAT(RefusalOf("b1_h4_kv2_s64_bs16_hd64_bf16_q8_t4"), HasSubstr("_cap _alibi _sinks"));
+  EXPECT_THAT(RefusalOf(good + "_t9"), HasSubstr("targets = 9 is outside 0..8"));
+  EXPECT_THAT(RefusalOf(good + "_t8_c57"), HasSubstr("contextual = 57 is outside 0..56"));
+  EXPECT_THAT(RefusalOf("hstu_b1_h4_kv2_s64_bs16_hd64_bf16_q65"),
+              HasSubstr("queries[0] = 65 is outside 0..64"));
+  EXPECT_THAT(RefusalOf(good + "_wl4_al3"), HasSubstr("max_attn_len can't go with"));
+  EXPECT_THAT(RefusalOf(good + "_t4_g2_al3"), HasSubstr("max_attn_len can't go with"));
+  EXPECT_THAT(RefusalOf(good + "_noncausal_c3"), HasSubstr("causal = false goes with a window only"));
+  EXPECT_THAT(RefusalOf(good + "_g1"), HasSubstr("a group of targets in 2.."));
+}
+
 TEST(ParseCaseName, IsTheInverseOfCaseName) {
   const uint32_t seed = std::random_device{}();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
@@ -98,9 +147,13 @@ TEST(ParseCaseName, IsTheInverseOfCaseName) {
     s.causal = draw(0, 1) == 1;
     s.window_left = draw(-1, 2);
     s.window_right = draw(-1, 2);
-    s.softcap = static_cast<double>(draw(0, 5)) / 3;
-    s.alibi = draw(0, 1) == 1;
-    s.sinks = draw(0, 1) == 1;
+    if (draw(0, 1) == 0) {
+      s.softcap = static_cast<double>(draw(0, 5)) / 3;
+      s.alibi = draw(0, 1) == 1;
+      s.sinks = draw(0, 1) == 1;
+    } else {
+      DrawHstu(s, draw);
+    }
     s.cold = draw(0, 1) == 1;
     const std::string name = CaseName(s);
     SCOPED_TRACE(name);
@@ -108,7 +161,10 @@ TEST(ParseCaseName, IsTheInverseOfCaseName) {
     EXPECT_EQ(back.name, name);
     EXPECT_EQ(back.contexts, s.contexts);
     EXPECT_EQ(back.queries, s.queries);
+    EXPECT_EQ(back.op, s.op);
     EXPECT_EQ(back.softcap, s.softcap);
+    EXPECT_EQ(back.targets, s.targets);
+    EXPECT_EQ(back.max_attn_len, s.max_attn_len);
     EXPECT_EQ(back.window_left, s.window_left);
     EXPECT_EQ(CaseName(back), name);
   }
@@ -227,8 +283,8 @@ TEST(CheckCase, NamesTheField) {
   bad.queries = {-1, 1};
   EXPECT_EQ(field_of(bad), "queries[0]");
   bad = spec;
-  bad.op = "hstu_attention";
-  EXPECT_EQ(field_of(bad), "op");
+  bad.targets = 1;
+  EXPECT_EQ(field_of(bad), "targets");
   bad = spec;
   bad.blocks = {{1}, {2}};
   EXPECT_EQ(field_of(bad), "blocks");

@@ -47,7 +47,7 @@ std::string WithLine(const std::string& line) {
 
 TEST(BuiltinSuites, ComeInTheirOrder) {
   EXPECT_THAT(SuiteNames(), ElementsAre("seed-paged-attention", "llm", "serving", "production", "page-sizes",
-                                        "crossover", "smoke"));
+                                        "crossover", "hstu-paged", "smoke"));
   for (const std::string& name : SuiteNames()) EXPECT_EQ(LoadSuite(name).name, name);
 }
 
@@ -509,8 +509,28 @@ TEST(ParseSuite, ErrorsNameFileLineColumnAndKey) {
   EXPECT_THAT(RefusalOf(WithLine("weight = 0")), HasSubstr("case[0].weight = 0"));
   EXPECT_THAT(RefusalOf(WithLine("weight = nan")), HasSubstr("case[0].weight"));
   EXPECT_THAT(RefusalOf(WithLine("op = \"hstu_attention\"")), HasSubstr("case[0].op"));
+  EXPECT_THAT(RefusalOf(WithLine("targets = 1")), HasSubstr("case[0].targets is of hstu_paged_attention"));
+  EXPECT_THAT(RefusalOf(WithLine("op = \"hstu_paged_attention\"\nsinks = true")),
+              HasSubstr("case[0].sinks is of softmax_paged_attention"));
+  EXPECT_THAT(RefusalOf(WithLine("op = \"hstu_paged_attention\"\ntargets = 2")),
+              HasSubstr("case[0].targets = 2 is outside 0..1"));
   EXPECT_THAT(RefusalOf(WithLine("window_left = -2")), HasSubstr("case[0].window_left = -2"));
   EXPECT_THAT(RefusalOf(WithLine("combined = true\nhead_dim_v = 4")), HasSubstr("case[0].head_dim_v = 4"));
+}
+
+TEST(ParseSuite, ReadsTheKeysOfHstu) {
+  const Suite suite =
+      ParseSuite(WithLine("op = \"hstu_paged_attention\"\nphase = \"q16\"\ntargets = [4, 16]\n"
+                          "target_group = 2\ncontextual = 3\nrab = true"),
+                 "x.toml");
+  ASSERT_EQ(suite.cases.size(), 2);
+  EXPECT_EQ(suite.cases[0].name, "hstu_b1_h4_kv2_s64_bs16_hd128_bf16_q16_t4_g2_c3_rab");
+  EXPECT_EQ(suite.cases[1].targets, 16);
+  const Suite within = ParseSuite(
+      WithLine(
+          "op = \"hstu_paged_attention\"\nphase = \"q16\"\nmax_attn_len = 20\nmin_full_attn_seq_len = 4"),
+      "x.toml");
+  EXPECT_EQ(within.cases[0].name, "hstu_b1_h4_kv2_s64_bs16_hd128_bf16_q16_al20_fa4");
 }
 
 TEST(ParseSuite, RefusesHostileText) {

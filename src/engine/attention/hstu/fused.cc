@@ -74,7 +74,7 @@ int64_t HeadsOfItem(const NormalHstuBatch& batch, int64_t rows) {
 }
 
 // Keys of one range of `keys`, by their number alone, so that neither the batch nor the number of threads
-// changes a bit of the result; a multiple of every tile.
+// changes a bit of the result.
 int64_t RangeKeys(int64_t keys, int64_t rows) {
   if (rows > kFewRows) return RoundUp(kManyRowsRange, kManyRowsTile);
   return std::clamp<int64_t>(RoundUp(keys / kFewRowsRanges, 128), 128, 512);

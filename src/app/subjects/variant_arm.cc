@@ -1,10 +1,9 @@
-#include "app/subjects/softmax_arm.h"
+#include "app/subjects/variant_arm.h"
 
 #include <fmt/format.h>
 
 #include <cstring>
 
-#include "app/subjects/gate.h"
 #include "base/random.h"
 #include "base/sys/clock.h"
 
@@ -23,19 +22,23 @@ void TakeOverTheCpus(ThreadPool& pool) {
 
 }  // namespace
 
-TimedInputs::TimedInputs(const judge::CaseSpec& spec, uint64_t seed, int64_t least_pool_bytes, Memory memory)
+template <typename Batch>
+TimedInputsOf<Batch>::TimedInputsOf(const judge::CaseSpec& spec, uint64_t seed, int64_t least_pool_bytes,
+                                    Memory memory)
     : spec_(spec),
       inputs_(
           spec,
           {.seed = seed, .least_pool_bytes = least_pool_bytes, .random_offsets = true, .memory = memory}) {}
 
-size_t TimedInputs::TakeTurns(int64_t calls) {
+template <typename Batch>
+size_t TimedInputsOf<Batch>::TakeTurns(int64_t calls) {
   const size_t first = turn_;
   turn_ = (turn_ + static_cast<size_t>(calls)) % inputs_.pools();
   return first;
 }
 
-judge::CheckResult TimedInputs::Check(const TensorView& out, ThreadPool& pool) {
+template <typename Batch>
+judge::CheckResult TimedInputsOf<Batch>::Check(const TensorView& out, ThreadPool& pool) {
   if (!reference_) reference_ = Reference(inputs_, kOracleFlops, &pool);
   const Comparison comparison = Compare(out, {}, *reference_, ToleranceOf(spec_));
   judge::CheckResult result{
@@ -47,8 +50,9 @@ judge::CheckResult TimedInputs::Check(const TensorView& out, ThreadPool& pool) {
   return result;
 }
 
-SoftmaxArm::SoftmaxArm(std::shared_ptr<TimedInputs> shared, Kernels& kernels, const SoftmaxVariant& variant,
-                       int threads, uint64_t seed)
+template <typename Batch>
+VariantArm<Batch>::VariantArm(std::shared_ptr<TimedInputsOf<Batch>> shared, Kernels& kernels,
+                              const typename Op::Variant& variant, int threads, uint64_t seed)
     : shared_(std::move(shared)),
       kernels_(kernels),
       pool_(kernels.Pool(threads)),
@@ -56,34 +60,35 @@ SoftmaxArm::SoftmaxArm(std::shared_ptr<TimedInputs> shared, Kernels& kernels, co
       threads_(threads) {
   constexpr uint64_t kOffsets = 64;  // multiples of a cache line, up to a small page
   Random random(seed);
-  const SoftmaxBatch& batch = shared_->inputs().batch();
-  const judge::CaseSpec& spec = shared_->spec();
-  const SoftmaxPlan plan = kernels_.library().plan_softmax(variant_, batch, threads_);
-  const int64_t rows = shared_->inputs().call(0).q.shape[0];
+  const Batch& batch = shared_->inputs().batch();
+  const DType dtype = shared_->spec().dtype;
+  const typename Op::Plan plan = Op::MakePlan(kernels_.library(), variant_, batch, threads_);
+  const OutputShape shape = Op::Output(batch);
   const size_t out_offset = random.Below(kOffsets) * kBufferAlignment;
   const size_t workspace_offset = random.Below(kOffsets) * kBufferAlignment;
-  out_ = Buffer(out_offset + rows * spec.q_heads * spec.head_dim_v * SizeOf(spec.dtype), Guards::kBoth);
+  out_ = Buffer(out_offset + shape.rows * shape.heads * shape.dim * SizeOf(dtype), Guards::kBoth);
   workspace_ = Buffer(workspace_offset + plan.workspace_bytes(), Guards::kBoth);
-  out_view_ = TensorView::Dense(out_.data() + out_offset, spec.dtype, {rows, spec.q_heads, spec.head_dim_v});
+  out_view_ = TensorView::Dense(out_.data() + out_offset, dtype, {shape.rows, shape.heads, shape.dim});
   workspace_view_ = {workspace_.data() + workspace_offset, plan.workspace_bytes()};
 }
 
-judge::EpochTime SoftmaxArm::Run(int64_t calls) {
+template <typename Batch>
+judge::EpochTime VariantArm<Batch>::Run(int64_t calls) {
   std::memset(out_.data(), 0xff, out_.size());  // NaN: what a call does not write shows in the check
   const KernelLibrary& library = kernels_.library();
-  const SoftmaxBatch& batch = shared_->inputs().batch();
+  const Batch& batch = shared_->inputs().batch();
   TakeOverTheCpus(pool_);
   judge::EpochTime time;
   for (int64_t i = 0; i < calls; ++i) {
-    SoftmaxCall call = shared_->NextCall();
+    typename Op::Call call = shared_->NextCall();
     call.out = out_view_;
     pool_.ResetCounters();
     const int64_t start = sys::NowNs();
     int64_t planned = 0, ran = 0;
     {
-      const SoftmaxPlan plan = library.plan_softmax(variant_, batch, threads_);
+      const typename Op::Plan plan = Op::MakePlan(library, variant_, batch, threads_);
       planned = sys::NowNs();
-      library.run_softmax(plan, call, workspace_view_, pool_);
+      Op::Run(library, plan, call, workspace_view_, pool_);
       ran = sys::NowNs();
     }
     time.host_ns += static_cast<double>(sys::NowNs() - start);
@@ -94,7 +99,8 @@ judge::EpochTime SoftmaxArm::Run(int64_t calls) {
   return time;
 }
 
-judge::CheckResult SoftmaxArm::CheckTimedOutput() {
+template <typename Batch>
+judge::CheckResult VariantArm<Batch>::CheckTimedOutput() {
   judge::CheckResult result = shared_->Check(out_view_, pool_);
   for (const Buffer* buffer : {&out_, &workspace_}) {
     if (const auto damage = buffer->FindDamage()) {
@@ -106,5 +112,10 @@ judge::CheckResult SoftmaxArm::CheckTimedOutput() {
   }
   return result;
 }
+
+template class TimedInputsOf<SoftmaxBatch>;
+template class TimedInputsOf<HstuBatch>;
+template class VariantArm<SoftmaxBatch>;
+template class VariantArm<HstuBatch>;
 
 }  // namespace pagoda::app

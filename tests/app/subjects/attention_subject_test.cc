@@ -1,9 +1,10 @@
-#include "app/subjects/softmax.h"
+#include "app/subjects/attention_subject.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 
+#include "app/subjects/case_facts.h"
 #include "app/subjects/variant_info.h"
 #include "judge/bench/case_name.h"
 #include "pagoda/status.h"
@@ -60,14 +61,14 @@ TEST(SoftmaxFacts, CombinedPagesAreOneRun) {
 
 TEST(VariantInfo, TellsOfAllVariantsAndTheirPromises) {
   const std::vector<VariantInfo> infos = DescribeVariants();
-  ASSERT_EQ(infos.size(), SoftmaxVariants().size());
+  ASSERT_EQ(infos.size(), SoftmaxVariants().size() + HstuVariants().size());
   for (const VariantInfo& info : infos) {
     EXPECT_FALSE(info.summary.empty());
     EXPECT_FALSE(info.guarantees.empty()) << info.name;
   }
 }
 
-class SoftmaxSubjectTest : public testing::Test {
+class AttentionSubjectTest : public testing::Test {
  protected:
   void SetUp() override { setenv("PAGODA_KERNELS", PAGODA_TEST_KERNELS, 1); }
 
@@ -83,8 +84,8 @@ class SoftmaxSubjectTest : public testing::Test {
   }
 };
 
-TEST_F(SoftmaxSubjectTest, EveryArmIsTimedAndRight) {
-  SoftmaxSubject subject;
+TEST_F(AttentionSubjectTest, EveryArmIsTimedAndRight) {
+  AttentionSubject subject;
   const auto arms = subject.Prepare(Spec("b2_h4_kv2_s130-40_bs16_hd64_bf16_decode"), Arms());
   ASSERT_EQ(arms.size(), SoftmaxVariants().size() + 1);
   for (const auto& arm : arms) {
@@ -97,8 +98,8 @@ TEST_F(SoftmaxSubjectTest, EveryArmIsTimedAndRight) {
   }
 }
 
-TEST_F(SoftmaxSubjectTest, AnOutputThatNoCallWroteFailsTheCheck) {
-  SoftmaxSubject subject;
+TEST_F(AttentionSubjectTest, AnOutputThatNoCallWroteFailsTheCheck) {
+  AttentionSubject subject;
   const auto arms = subject.Prepare(Spec("b1_h4_kv2_s40_bs16_hd64_f32_decode"), Arms());
   arms[0]->Run(0);
   const judge::CheckResult check = arms[0]->CheckTimedOutput();
@@ -106,12 +107,12 @@ TEST_F(SoftmaxSubjectTest, AnOutputThatNoCallWroteFailsTheCheck) {
   EXPECT_NE(check.fault.find("o[0][0][0]"), std::string::npos) << check.fault;
 }
 
-TEST_F(SoftmaxSubjectTest, ColdInputsExceedTheCaches) { EXPECT_GE(ColdBytes(), int64_t{256} << 20); }
+TEST_F(AttentionSubjectTest, ColdInputsExceedTheCaches) { EXPECT_GE(ColdBytes(), int64_t{256} << 20); }
 
-TEST_F(SoftmaxSubjectTest, GatesThroughTheLoadedLibrary) {
-  SoftmaxSubject subject;
+TEST_F(AttentionSubjectTest, GatesThroughTheLoadedLibrary) {
+  AttentionSubject subject;
   const judge::CaseSpec spec = Spec("b2_h4_kv2_s40-17_bs16_hd64_f16_decode");
-  for (const std::string& variant : subject.Variants()) {
+  for (const std::string& variant : subject.VariantsOf(spec.op)) {
     EXPECT_EQ(subject.WhyNot(spec, variant), std::nullopt);
     const judge::GateResult result = subject.Gate(spec, variant, 2029, 2);
     EXPECT_TRUE(result.passed) << result.fault;
@@ -119,8 +120,61 @@ TEST_F(SoftmaxSubjectTest, GatesThroughTheLoadedLibrary) {
   EXPECT_THROW(subject.Gate(spec, "nothing", 2029, 2), Error);
 }
 
-TEST_F(SoftmaxSubjectTest, GatesWithSharedPagesAndWithout) {
-  SoftmaxSubject subject;
+TEST_F(AttentionSubjectTest, GatesHstuThroughTheLoadedLibrary) {
+  AttentionSubject subject;
+  for (const char* name : {
+           "hstu_b2_h4_kv2_s40-17_bs16_hd64_f16_decode",
+           "hstu_b1_h2_kv2_s300_bs32_hd80_f32_q70_noncausal_wl40_wr3",
+           "hstu_b2_h4_kv2_s90-61_bs16_hd64_bf16_q30_dv48_hnd_padded_i64_wl20_t12_g3_c5_rab",
+           "hstu_b1_h4_kv1_s200_bs1_hd40_f32_q9_combined_t4_c2_al30_fa5",
+       }) {
+    const judge::CaseSpec spec = Spec(name);
+    for (const std::string& variant : subject.VariantsOf(spec.op)) {
+      EXPECT_EQ(subject.WhyNot(spec, variant), std::nullopt);
+      for (const uint64_t seed : {2026, 2029}) {
+        const judge::GateResult result = subject.Gate(spec, variant, seed, 2);
+        EXPECT_TRUE(result.passed) << name << " " << variant << ": " << result.fault;
+      }
+    }
+  }
+}
+
+TEST_F(AttentionSubjectTest, TimesHstuArms) {
+  judge::PrepareOptions options = Arms();
+  options.arms = {{"hstu_fused", 0}, {"hstu_gather_serial", 0}, {"hstu_fused", 1}};
+  AttentionSubject subject;
+  const auto arms = subject.Prepare(Spec("hstu_b2_h4_kv2_s40-17_bs16_hd64_f16_q5_t3"), options);
+  ASSERT_EQ(arms.size(), 3);
+  for (const auto& arm : arms) {
+    const judge::EpochTime time = arm->Run(3);
+    EXPECT_GT(time.device_ns, 0);
+    EXPECT_GE(time.host_ns, time.device_ns);
+    const judge::CheckResult check = arm->CheckTimedOutput();
+    EXPECT_TRUE(check.passed) << check.fault;
+  }
+}
+
+TEST_F(AttentionSubjectTest, AVariantOfAnotherOperatorSaysSo) {
+  const AttentionSubject subject;
+  EXPECT_EQ(subject.WhyNot(Spec("hstu_b1_h2_kv2_s40_bs16_hd64_f16_decode"), "gather"),
+            "op = hstu_paged_attention is not what it computes");
+  EXPECT_EQ(subject.WhyNot(Spec("b1_h2_kv2_s40_bs16_hd64_f16_decode"), "hstu_fused"),
+            "op = softmax_paged_attention is not what it computes");
+}
+
+TEST(HstuFacts, CountVisiblePairsAndKeysSeen) {
+  // Two rows of ten keys: the first sees nine of them.
+  const judge::CaseFacts facts = FactsOf(Spec("hstu_b1_h4_kv2_s10_bs4_hd8_f32_q2"));
+  EXPECT_EQ(facts.flops, 2.0 * 4 * (8 + 8) * (9 + 10));
+  EXPECT_EQ(facts.bytes, 10.0 * 2 * (8 + 8) * 4);
+  // A target sees the history and itself: 8 keys of history, 2 targets.
+  EXPECT_EQ(FactsOf(Spec("hstu_b1_h4_kv2_s10_bs4_hd8_f32_q2_t2")).flops, 2.0 * 4 * (8 + 8) * (9 + 9));
+  // A window leaves keys out that nobody sees.
+  EXPECT_EQ(FactsOf(Spec("hstu_b1_h4_kv2_s10_bs4_hd8_f32_q2_wl1")).bytes, 3.0 * 2 * (8 + 8) * 4);
+}
+
+TEST_F(AttentionSubjectTest, GatesWithSharedPagesAndWithout) {
+  AttentionSubject subject;
   judge::CaseSpec spec = Spec("b2_h4_kv2_s600-520_bs64_hd64_f16_decode");
   EXPECT_TRUE(subject.Gate(spec, "gather", 2026, 2).passed);
   const double apart = subject.Gate(spec, "gather", 2026, 2).max_abs_error;

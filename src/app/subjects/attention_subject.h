@@ -1,4 +1,4 @@
-// Softmax attention as what the judge measures.
+// Attention, softmax and HSTU, as what the judge measures.
 #pragma once
 
 #include <filesystem>
@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -19,35 +20,28 @@
 
 namespace pagoda::app {
 
-// Formulas of a case: 2 * Hq * (D + Dv) FLOPs for each visible (row, key) pair; Hk * (D + Dv) elements for
-// each key that any row sees, one that sequences share counted once; runs of one page of K (of K and V where
-// they are combined).
-judge::CaseFacts FactsOf(const judge::CaseSpec& spec);
-
-// The reason why `variant` does not compute a case, or nothing.
+// The reason why `variant` does not compute a case of its operator, or nothing.
 std::optional<std::string> WhyNot(const judge::CaseSpec& spec, const SoftmaxVariant& variant);
 
-// Bytes that calls must rotate over to find the caches cold: four times the last-level cache or 256 MB.
-int64_t ColdBytes();
-
-class SoftmaxSubject : public judge::Subject {
+class AttentionSubject : public judge::Subject {
  public:
   // Loads a library and starts a program when an arm, a gate or a question first needs it. Questions about
   // variants of other libraries (outside.h) go to processes that `ask` starts, or are answered in this
   // process where it is empty.
-  explicit SoftmaxSubject(std::vector<ProgramCommand> programs = {}, std::vector<std::string> ask = {});
+  explicit AttentionSubject(std::vector<ProgramCommand> programs = {}, std::vector<std::string> ask = {});
 
   std::vector<std::string> Variants() const override;
+  std::vector<std::string> VariantsOf(judge::CaseOp op) const override;
   bool Has(std::string_view variant) const override;
   std::optional<std::string> WhyNot(const judge::CaseSpec& spec, std::string_view variant) const override;
   judge::CaseFacts Facts(const judge::CaseSpec& spec) const override;
   judge::GateResult Gate(const judge::CaseSpec& spec, std::string_view variant, uint64_t seed,
                          int threads) override;
-  // The same of a link of the variant's library, and of a variant that has no name here.
+  // The same of a link of the variant's library, and of a softmax variant that has no name here.
   judge::GateResult Gate(const judge::CaseSpec& spec, std::string_view variant, int link, uint64_t seed,
                          int threads);
   judge::GateResult Gate(const judge::CaseSpec& spec, Kernels& kernels, const SoftmaxVariant& variant,
-                         uint64_t seed, int threads, bool with_lse = true);
+                         uint64_t seed, int threads);
   std::vector<std::unique_ptr<judge::Arm>> Prepare(const judge::CaseSpec& spec,
                                                    const judge::PrepareOptions& options) override;
 
@@ -59,12 +53,22 @@ class SoftmaxSubject : public judge::Subject {
 
  private:
   // A variant in one link of its library.
+  template <typename Batch>
   struct Place {
     Kernels& kernels;
-    const SoftmaxVariant& variant;
+    const typename OperatorOf<Batch>::Variant& variant;
     ProgramVariant* program = nullptr;  // where it is one
   };
-  Place Find(std::string_view variant, int link) const;
+  template <typename Batch>
+  Place<Batch> Find(std::string_view variant, int link) const;
+  // Why none of that name computes the case's operator, or nothing.
+  std::optional<std::string> OtherOperator(const judge::CaseSpec& spec, std::string_view variant) const;
+  template <typename Batch>
+  judge::GateResult GateOf(const judge::CaseSpec& spec, const Place<Batch>& place, uint64_t seed,
+                           int threads);
+  template <typename Batch>
+  std::vector<std::unique_ptr<judge::Arm>> PrepareOf(const judge::CaseSpec& spec,
+                                                     const judge::PrepareOptions& options);
   Kernels& Library(const std::filesystem::path& outside, int link) const;
   // Both null where the variant is no program.
   const ProgramCommand* CommandOf(std::string_view variant) const;
@@ -78,7 +82,9 @@ class SoftmaxSubject : public judge::Subject {
   // By name and link: another link is another process.
   mutable std::map<std::pair<std::string, int>, std::unique_ptr<ProgramVariant>> running_;
   // Inputs and reference of the gate run before: the next is often another variant on the same.
-  std::unique_ptr<GateCase> last_;
+  template <typename Batch>
+  using Last = std::unique_ptr<GateCaseOf<Batch>>;
+  std::tuple<Last<SoftmaxBatch>, Last<HstuBatch>> last_;
 };
 
 }  // namespace pagoda::app

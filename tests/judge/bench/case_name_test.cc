@@ -108,7 +108,7 @@ TEST(ParseCaseName, ReadsEveryPartOfHstu) {
 TEST(ParseCaseName, RefusesHstuThatHasNoMeaning) {
   const std::string good = "hstu_b1_h4_kv2_s64_bs16_hd64_bf16_q8";
   ASSERT_EQ(RefusalOf(good), "accepted");
-  EXPECT_THAT(RefusalOf(good + "_cap30"), HasSubstr("_t _g _c _al _fa _rab"));
+  EXPECT_THAT(RefusalOf(good + "_sinks"), HasSubstr("_t _g _c _al _fa _rab"));
   EXPECT_THAT(RefusalOf("b1_h4_kv2_s64_bs16_hd64_bf16_q8_t4"), HasSubstr("_cap _alibi _sinks"));
   EXPECT_THAT(RefusalOf(good + "_t9"), HasSubstr("targets = 9 is outside 0..8"));
   EXPECT_THAT(RefusalOf(good + "_t8_c57"), HasSubstr("contextual = 57 is outside 0..56"));

@@ -53,7 +53,7 @@ std::vector<std::string> Choices(const std::string& type) {
 Values ValuesOf(const std::string& option, const std::string& type) {
   if (NamesVariants(option)) {
     return {.option = option,
-            .words = SoftmaxSubject().Variants(),
+            .words = AttentionSubject().Variants(),
             .list = option != "--baseline",
             .files = true};
   }

@@ -185,7 +185,13 @@ TEST(ProblemOf, ChangesWithEverythingThatMakesACase) {
   EXPECT_EQ(changed([](CaseSpec& s) { s.contexts = {200, 100}; }), "contexts");
   EXPECT_EQ(changed([](CaseSpec& s) { s.queries = {3, 2}; }), "queries");
   EXPECT_EQ(changed([](CaseSpec& s) { s.contexts = s.queries = {5}; }), "batch, contexts, queries");
-  EXPECT_EQ(changed([](CaseSpec& s) { s.op = "hstu"; }), "op");
+  EXPECT_EQ(changed([](CaseSpec& s) { s.op = CaseOp::kHstuPaged; }), "op");
+  EXPECT_EQ(changed([](CaseSpec& s) { s.targets = 1; }), "targets");
+  EXPECT_EQ(changed([](CaseSpec& s) { s.target_group = 2; }), "target_group");
+  EXPECT_EQ(changed([](CaseSpec& s) { s.contextual = 1; }), "contextual");
+  EXPECT_EQ(changed([](CaseSpec& s) { s.max_attn_len = 9; }), "max_attn_len");
+  EXPECT_EQ(changed([](CaseSpec& s) { s.min_full_attn_seq_len = 9; }), "min_full_attn_seq_len");
+  EXPECT_EQ(changed([](CaseSpec& s) { s.rab = true; }), "rab");
   EXPECT_EQ(changed([](CaseSpec& s) { s.q_heads = 8; }), "q_heads");
   EXPECT_EQ(changed([](CaseSpec& s) { s.kv_heads = 4; }), "kv_heads");
   EXPECT_EQ(changed([](CaseSpec& s) { s.head_dim = 64; }), "head_dim");

@@ -27,7 +27,7 @@ std::string WithThousands(std::string digits) {
 }
 
 int DecimalsAtThreeDigits(double value) {
-  return value == 0 ? 2 : std::max(0, 2 - ExponentAfterRounding(value));
+  return value == 0 || !std::isfinite(value) ? 2 : std::max(0, 2 - ExponentAfterRounding(value));
 }
 
 std::string Interval(double value, double low, double high, int decimals, std::string_view sign) {

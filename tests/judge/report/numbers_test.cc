@@ -84,6 +84,17 @@ TEST(Ratio, AnIntervalWithoutBoundsIsNone) {
   EXPECT_EQ(FineRatioWithInterval(1.5, 0, kInf, "x"), "1.500x [no interval]");
 }
 
+TEST(Numbers, WhatIsNoNumberIsNotAvailable) {
+  for (const double value : {kInf, -kInf, kNaN}) {
+    EXPECT_EQ(RatioWithInterval(value, 0, kInf), "n/a");
+    EXPECT_EQ(FineRatioWithInterval(value, 0, kInf, "x"), "n/a");
+    EXPECT_EQ(FineRatio(value, "x"), "n/a");
+    EXPECT_EQ(Percent(value), "n/a");
+    EXPECT_EQ(Micros(value), "n/a");
+    EXPECT_EQ(Scientific(value), "n/a");
+  }
+}
+
 TEST(FineRatio, HasThreeDecimalsBelowTen) {
   EXPECT_EQ(FineRatio(1.07, "x"), "1.070x");
   EXPECT_EQ(FineRatioWithInterval(1.0004, 0.9981, 1.0022, "×"), "1.000× [0.998, 1.002]");

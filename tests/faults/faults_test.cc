@@ -1,6 +1,7 @@
 // Every planted fault is caught by the gate on every case that it applies to; the right variant passes.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cctype>
 #include <memory>
 #include <ostream>
@@ -42,37 +43,73 @@ std::vector<SuiteCase> Cases() {
   for (const judge::CaseSpec& spec : PlantedFaultCases()) {
     cases.push_back({spec.blocks.empty() ? "own" : "own_shared", spec});
   }
+  for (const judge::CaseSpec& spec : HstuFaultCases()) cases.push_back({"own", spec});
 #endif
   return cases;
 }
 
 class EveryFault : public testing::TestWithParam<SuiteCase> {};
 
-TEST_P(EveryFault, IsCaught) {
-  const judge::CaseSpec& spec = GetParam().spec;
+// A right variant of the operator, and one with a fault.
+template <typename Batch>
+struct Side;
+template <>
+struct Side<SoftmaxBatch> {
+  static const SoftmaxVariant& Right() { return *FindSoftmaxVariant("spmd_paged_attention"); }
+  static const SoftmaxVariant& With(PlantedFault fault) { return VariantWith(fault); }
+};
+template <>
+struct Side<HstuBatch> {
+  static const HstuVariant& Right() { return *FindHstuVariant("hstu_fused"); }
+  static const HstuVariant& With(PlantedFault fault) { return HstuVariantWith(fault); }
+};
+
+template <typename Batch>
+void ExpectEveryFaultCaught(const judge::CaseSpec& spec) {
   Kernels kernels(*pagoda_kernel_library());
-  std::vector<std::unique_ptr<GateCase>> by_seed;
-  const auto with_seed = [&](size_t i) -> GateCase& {
+  std::vector<std::unique_ptr<GateCaseOf<Batch>>> by_seed;
+  const auto with_seed = [&](size_t i) -> GateCaseOf<Batch>& {
     if (i == by_seed.size()) {
-      by_seed.push_back(std::make_unique<GateCase>(spec, judge::kGateSeeds[i], &kernels.Pool(kThreads)));
+      by_seed.push_back(
+          std::make_unique<GateCaseOf<Batch>>(spec, judge::kGateSeeds[i], &kernels.Pool(kThreads)));
     }
     return *by_seed[i];
   };
-  const judge::GateResult right =
-      RunGate(with_seed(0), kernels, *FindSoftmaxVariant("spmd_paged_attention"), kThreads);
+  const judge::GateResult right = RunGate(with_seed(0), kernels, Side<Batch>::Right(), kThreads);
   ASSERT_TRUE(right.passed) << right.fault;
   for (const PlantedFault fault : PlantedFaults()) {
     if (!Applies(fault, spec)) continue;
-    const SoftmaxVariant& faulty = VariantWith(fault);
+    const auto& faulty = Side<Batch>::With(fault);
     std::string caught;
     for (size_t i = 0; i < judge::kGateSeeds.size() && caught.empty(); ++i) {
       caught = RunGate(with_seed(i), kernels, faulty, kThreads).fault;
       if (!with_seed(i).Intact()) by_seed.resize(i);
     }
     EXPECT_FALSE(caught.empty()) << NameOf(fault) << " passed the gate on " << spec.name;
-    RecordProperty(NameOf(fault), caught);
+    testing::Test::RecordProperty(NameOf(fault), caught);
   }
 }
+
+TEST_P(EveryFault, IsCaught) {
+  const judge::CaseSpec& spec = GetParam().spec;
+  if (spec.op == judge::CaseOp::kHstuPaged) {
+    ExpectEveryFaultCaught<HstuBatch>(spec);
+  } else {
+    ExpectEveryFaultCaught<SoftmaxBatch>(spec);
+  }
+}
+
+#ifndef PAGODA_FAULTS_SUITE
+TEST(PlantedFaults, EachAppliesToOneOfTheCasesAtLeast) {
+  std::vector<judge::CaseSpec> cases = PlantedFaultCases();
+  for (const judge::CaseSpec& spec : HstuFaultCases()) cases.push_back(spec);
+  for (const PlantedFault fault : PlantedFaults()) {
+    EXPECT_TRUE(std::any_of(cases.begin(), cases.end(), [&](const auto& spec) {
+      return Applies(fault, spec);
+    })) << NameOf(fault);
+  }
+}
+#endif
 
 INSTANTIATE_TEST_SUITE_P(All, EveryFault, testing::ValuesIn(Cases()),
                          [](const auto& info) { return TestName(info.param.suite, info.param.spec); });

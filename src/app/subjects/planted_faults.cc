@@ -4,10 +4,12 @@
 #include <array>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "app/subjects/elements.h"
+#include "engine/attention/hstu/mask.h"
 #include "judge/bench/case_name.h"
 
 namespace pagoda::app {
@@ -31,32 +33,72 @@ constexpr std::array kFaults = {
     std::pair{PlantedFault::kLastKeyDropped, "last_key_dropped"},
     std::pair{PlantedFault::kMiddlePageDropped, "middle_page_dropped"},
     std::pair{PlantedFault::kPageSwapped, "page_swapped"},
+    std::pair{PlantedFault::kTargetsShifted, "targets_shifted"},
+    std::pair{PlantedFault::kGroupsIgnored, "groups_ignored"},
+    std::pair{PlantedFault::kContextualIgnored, "contextual_ignored"},
+    std::pair{PlantedFault::kAttnLenOffByOne, "attn_len_off_by_one"},
+    std::pair{PlantedFault::kFullRowsIgnored, "full_rows_ignored"},
+    std::pair{PlantedFault::kRabIgnored, "rab_ignored"},
 };
 
 int calls = 0;
 std::vector<std::byte> recorded;
 
-const SoftmaxVariant& Right() { return *FindSoftmaxVariant("spmd_paged_attention"); }
-
-struct FaultyPlan : SoftmaxPlanImpl {
-  std::unique_ptr<SoftmaxPlanImpl> inner;  // of the right variant, over the batch as the fault sees it
+// The right variant of an operator.
+struct SoftmaxSide {
+  using Normal = NormalBatch;
+  using PlanImpl = SoftmaxPlanImpl;
+  using Call = SoftmaxCall;
+  using Variant = SoftmaxVariant;
+  static const Variant& Right() { return *FindSoftmaxVariant("spmd_paged_attention"); }
+  static std::unique_ptr<PlanImpl> PlanRight(const Normal& batch, int threads) {
+    return Right().plan(batch, threads);
+  }
+};
+struct HstuSide {
+  using Normal = NormalHstuBatch;
+  using PlanImpl = HstuPlanImpl;
+  using Call = HstuCall;
+  using Variant = HstuVariant;
+  static const Variant& Right() { return *FindHstuVariant("hstu_fused"); }
+  static std::unique_ptr<PlanImpl> PlanRight(const Normal& batch, int threads) {
+    return Right().plan(batch, threads, {});
+  }
 };
 
-int64_t PagesOf(const NormalBatch& batch, int64_t b) { return batch.page_begin[b + 1] - batch.page_begin[b]; }
+template <typename Side>
+struct FaultyPlan : Side::PlanImpl {
+  std::unique_ptr<typename Side::PlanImpl>
+      inner;  // of the right variant, over the batch as the fault sees it
+};
+
+template <typename Normal>
+int64_t PagesOf(const Normal& batch, int64_t b) {
+  return batch.page_begin[b + 1] - batch.page_begin[b];
+}
 
 // The sequence with most keys, and which of its pages a fault takes: a third of the way through what its last
 // row sees, where no query of the inputs was aligned on purpose.
-int64_t LongestSequence(const NormalBatch& batch) {
+template <typename Normal>
+int64_t LongestSequence(const Normal& batch) {
   return std::max_element(batch.kv_len.begin(), batch.kv_len.end()) - batch.kv_len.begin();
 }
-int64_t PageToHit(const NormalBatch& batch, int64_t b) {
-  const int64_t last_row = batch.kv_len[b] - 1;
-  const int64_t first_key = batch.window_left < 0 ? 0 : std::max<int64_t>(0, last_row - batch.window_left);
-  const int64_t first_page = first_key / batch.kv.page_size;
+// The first key that a sequence's last row sees.
+int64_t FirstKeySeen(const NormalBatch& batch, int64_t b) {
+  return batch.window_left < 0 ? 0 : std::max<int64_t>(0, batch.kv_len[b] - 1 - batch.window_left);
+}
+int64_t FirstKeySeen(const NormalHstuBatch& batch, int64_t b) {
+  const RowSight sight = SightOf(batch, b, batch.q_len(b) - 1);
+  return sight.ranges().empty() ? 0 : sight.ranges().front().begin;
+}
+template <typename Normal>
+int64_t PageToHit(const Normal& batch, int64_t b) {
+  const int64_t first_page = FirstKeySeen(batch, b) / batch.kv.page_size;
   return first_page + (PagesOf(batch, b) - first_page) / 3;
 }
 
-int64_t UnownedPage(const NormalBatch& batch) {
+template <typename Normal>
+int64_t UnownedPage(const Normal& batch) {
   int64_t page = 0;
   while (std::find(batch.page_ids.begin(), batch.page_ids.end(), page) != batch.page_ids.end()) ++page;
   return page;
@@ -82,7 +124,8 @@ void DropMiddlePage(NormalBatch& batch) {
 }
 
 // Reads the next page twice, or one that nobody owns where there is no next.
-void SwapPage(NormalBatch& batch) {
+template <typename Normal>
+void SwapPage(Normal& batch) {
   const int64_t b = LongestSequence(batch);
   const int64_t nth = PageToHit(batch, b);
   const int64_t at = batch.page_begin[b] + nth;
@@ -118,8 +161,112 @@ void ChangeBatch(PlantedFault fault, NormalBatch& batch) {
   }
 }
 
-size_t OutBytes(const SoftmaxCall& call) { return call.out.elements() * SizeOf(call.out.dtype); }
-std::byte* OutData(const SoftmaxCall& call) { return static_cast<std::byte*>(call.out.data); }
+// An HSTU mask is changed row by row, as intervals.
+template <typename Change>
+void ChangeSights(NormalHstuBatch& batch, Change change) {
+  std::vector<KeyRange> intervals;
+  std::vector<int64_t> begin{0};
+  for (int64_t b = 0; b < batch.batch; ++b) {
+    for (int64_t a = 0; a < batch.q_len(b); ++a) {
+      const RowSight sight = SightOf(batch, b, a);
+      std::vector<KeyRange> row(sight.ranges().begin(), sight.ranges().end());
+      change(b, row);
+      for (const KeyRange& range : Merged(std::move(row))) intervals.push_back(range);
+      begin.push_back(std::ssize(intervals));
+    }
+  }
+  batch.mask = HstuMask::kInterval;
+  batch.intervals = std::move(intervals);
+  batch.interval_begin = std::move(begin);
+}
+
+void DropPageFromSight(NormalHstuBatch& batch) {
+  const int64_t hit = LongestSequence(batch);
+  const int64_t first = PageToHit(batch, hit) * batch.kv.page_size;
+  const KeyRange page{first, std::min(first + batch.kv.page_size, batch.cached[hit])};
+  ChangeSights(batch, [&](int64_t b, std::vector<KeyRange>& row) {
+    if (b != hit) return;
+    const std::vector<KeyRange> before = row;
+    row.clear();
+    for (const KeyRange& range : before) {
+      row.push_back({range.begin, std::min(range.end, page.begin)});
+      row.push_back({std::max(range.begin, page.end), range.end});
+    }
+  });
+}
+
+// Rows that see the last key of the cache see the whole last page.
+void SeeWholeTails(NormalHstuBatch& batch) {
+  std::vector<int64_t> tails(static_cast<size_t>(batch.batch));
+  for (int64_t b = 0; b < batch.batch; ++b)
+    tails[b] = PagesOf(batch, b) * batch.kv.page_size - batch.cached[b];
+  ChangeSights(batch, [&](int64_t b, std::vector<KeyRange>& row) {
+    for (KeyRange& range : row) {
+      if (range.begin >= batch.cached[b]) range.begin += tails[b];
+      if (range.end >= batch.cached[b]) range.end += tails[b];
+    }
+  });
+  for (int64_t b = 0; b < batch.batch; ++b) {
+    batch.cached[b] += tails[b];
+    batch.kv_len[b] += tails[b];
+  }
+}
+
+void ChangeBatch(PlantedFault fault, NormalHstuBatch& batch) {
+  switch (fault) {
+    case PlantedFault::kWindowWider:
+      ++batch.window_left;
+      break;
+    case PlantedFault::kWindowNarrower:
+      --batch.window_left;
+      break;
+    case PlantedFault::kCausalOffByOne:
+      ChangeSights(batch, [&](int64_t b, std::vector<KeyRange>& row) {
+        if (!row.empty()) row.back().end = std::min(row.back().end + 1, batch.kv_len[b]);
+      });
+      break;
+    case PlantedFault::kNoTailMask:
+      SeeWholeTails(batch);
+      break;
+    case PlantedFault::kLastKeyDropped:
+      ChangeSights(batch, [](int64_t, std::vector<KeyRange>& row) {
+        if (!row.empty()) --row.back().end;
+      });
+      break;
+    case PlantedFault::kMiddlePageDropped:
+      DropPageFromSight(batch);
+      break;
+    case PlantedFault::kPageSwapped:
+      SwapPage(batch);
+      break;
+    case PlantedFault::kTargetsShifted:
+      for (int64_t& row : batch.k_begin) --row;
+      break;
+    case PlantedFault::kGroupsIgnored:
+      batch.group_size = std::numeric_limits<int32_t>::max();
+      break;
+    case PlantedFault::kContextualIgnored:
+      std::fill(batch.contextual.begin(), batch.contextual.end(), 0);
+      break;
+    case PlantedFault::kAttnLenOffByOne:
+      ++batch.max_attn_len;
+      break;
+    case PlantedFault::kFullRowsIgnored:
+      batch.min_full_attn_seq_len = 0;
+      break;
+    default:
+      break;
+  }
+}
+
+template <typename Call>
+size_t OutBytes(const Call& call) {
+  return call.out.elements() * SizeOf(call.out.dtype);
+}
+template <typename Call>
+std::byte* OutData(const Call& call) {
+  return static_cast<std::byte*>(call.out.data);
+}
 
 void Scale(const TensorView& t, int64_t element, double factor) {
   WriteElement(t.data, t.dtype, element, factor * ReadElement(t.data, t.dtype, element));
@@ -138,12 +285,13 @@ int64_t LargestInLastRow(const TensorView& out) {
 }
 
 // A fixed value into a page that the batch does not own, so that writing it again doesn't undo it.
-void WriteToUnownedPage(const NormalBatch& batch, const SoftmaxCall& call) {
+template <typename Normal, typename Call>
+void WriteToUnownedPage(const Normal& batch, const Call& call) {
   WriteElement(call.kv.k, call.kv.dtype, UnownedPage(batch) * call.kv.k_page_stride, 1.0);
 }
 
-void ChangeOutput(PlantedFault fault, const SoftmaxCall& call, std::span<std::byte> workspace,
-                  const NormalBatch& batch) {
+template <typename Normal, typename Call>
+void ChangeOutput(PlantedFault fault, const Call& call, std::span<std::byte> workspace, const Normal& batch) {
   switch (fault) {
     case PlantedFault::kReplayedOutput:
       if (recorded.empty()) recorded.assign(OutData(call), OutData(call) + OutBytes(call));
@@ -178,46 +326,63 @@ void ChangeOutput(PlantedFault fault, const SoftmaxCall& call, std::span<std::by
   }
 }
 
-template <PlantedFault kFault>
-std::unique_ptr<SoftmaxPlanImpl> Plan(const NormalBatch& batch, int threads) {
-  NormalBatch changed = batch;
+template <typename Side, PlantedFault kFault>
+std::unique_ptr<typename Side::PlanImpl> Plan(const typename Side::Normal& batch, int threads) {
+  typename Side::Normal changed = batch;
   ChangeBatch(kFault, changed);
-  auto plan = std::make_unique<FaultyPlan>();
-  plan->inner = Right().plan(changed, threads);
-  plan->inner->variant = &Right();
+  auto plan = std::make_unique<FaultyPlan<Side>>();
+  plan->inner = Side::PlanRight(changed, threads);
+  plan->inner->variant = &Side::Right();
   plan->inner->threads = threads;
   plan->inner->batch = std::move(changed);
   plan->workspace_bytes = plan->inner->workspace_bytes;
   return plan;
 }
 
-template <PlantedFault kFault>
-void Run(const SoftmaxPlanImpl& plan, const SoftmaxCall& call, std::span<std::byte> workspace,
+template <typename Side, PlantedFault kFault>
+void Run(const typename Side::PlanImpl& plan, const typename Side::Call& call, std::span<std::byte> workspace,
          ThreadPool& pool) {
   ++calls;
   if (kFault == PlantedFault::kStaleOutput && calls > 1) return;
-  const SoftmaxPlanImpl& inner = *static_cast<const FaultyPlan&>(plan).inner;
-  Right().run(inner, call, workspace, pool);
+  const typename Side::PlanImpl& inner = *static_cast<const FaultyPlan<Side>&>(plan).inner;
+  typename Side::Call changed = call;
+  if constexpr (kFault == PlantedFault::kRabIgnored && std::is_same_v<Side, HstuSide>) changed.rab = {};
+  Side::Right().run(inner, changed, workspace, pool);
   ChangeOutput(kFault, call, workspace, inner.batch);
 }
 
-template <PlantedFault kFault>
-const SoftmaxVariant& Make() {
-  static const SoftmaxVariant variant = [] {
-    SoftmaxVariant v = Right();
+template <typename Side, PlantedFault kFault>
+const typename Side::Variant& Make() {
+  static const typename Side::Variant variant = [] {
+    typename Side::Variant v = Side::Right();
     v.name = "planted";
-    v.plan = Plan<kFault>;
-    v.run = Run<kFault>;
+    if constexpr (std::is_same_v<Side, HstuSide>) {
+      v.plan = [](const NormalHstuBatch& batch, int threads, const HstuPlanOptions&) {
+        return Plan<Side, kFault>(batch, threads);
+      };
+    } else {
+      v.plan = Plan<Side, kFault>;
+    }
+    v.run = Run<Side, kFault>;
     return v;
   }();
   return variant;
 }
 
-template <size_t... kIndex>
-const SoftmaxVariant& Pick(PlantedFault fault, std::index_sequence<kIndex...>) {
-  const SoftmaxVariant* found = nullptr;
-  ((kFaults[kIndex].first == fault ? void(found = &Make<kFaults[kIndex].first>()) : void()), ...);
+template <typename Side, size_t... kIndex>
+const typename Side::Variant& Pick(PlantedFault fault, std::index_sequence<kIndex...>) {
+  calls = 0;
+  recorded.clear();
+  const typename Side::Variant* found = nullptr;
+  ((kFaults[kIndex].first == fault ? void(found = &Make<Side, kFaults[kIndex].first>()) : void()), ...);
   return *found;
+}
+
+// A row whose place is beyond how far it sees.
+bool AnyRowBeyondAttnLen(const judge::CaseSpec& spec) {
+  return std::any_of(spec.contexts.begin(), spec.contexts.end(), [&](int64_t keys) {
+    return keys - spec.targets - std::max<int64_t>(0, spec.contextual - 1) > spec.max_attn_len + 1;
+  });
 }
 
 }  // namespace
@@ -254,9 +419,24 @@ bool Applies(PlantedFault fault, const judge::CaseSpec& spec) {
     case PlantedFault::kCausalOffByOne:
       return spec.causal && any([](int64_t, int64_t rows) { return rows > 1; });
     case PlantedFault::kNoTailMask:
-      return any([&](int64_t keys, int64_t) { return keys % spec.page_size != 0; });
+      return any([&](int64_t keys, int64_t) { return (keys - spec.targets) % spec.page_size != 0; });
     case PlantedFault::kMiddlePageDropped:
       return any([&](int64_t keys, int64_t rows) { return keys - spec.page_size >= rows; });
+    case PlantedFault::kTargetsShifted:
+      return spec.targets > 0 && spec.queries[0] > spec.targets;  // else there is no row before
+    case PlantedFault::kGroupsIgnored:
+      return spec.targets > spec.target_group && spec.max_attn_len == 0;
+    case PlantedFault::kContextualIgnored:
+      // The first rows are contextual, and see keys behind them.
+      return spec.contextual > 0 && any([&](int64_t keys, int64_t rows) {
+               return keys - rows < spec.contextual && keys - spec.targets > keys - rows + 1;
+             });
+    case PlantedFault::kAttnLenOffByOne:
+      return spec.max_attn_len > 0 && AnyRowBeyondAttnLen(spec);
+    case PlantedFault::kFullRowsIgnored:
+      return spec.min_full_attn_seq_len > 0 && AnyRowBeyondAttnLen(spec);
+    case PlantedFault::kRabIgnored:
+      return spec.rab;
     default:
       return true;
   }
@@ -278,10 +458,25 @@ std::vector<judge::CaseSpec> PlantedFaultCases() {
   return cases;
 }
 
+std::vector<judge::CaseSpec> HstuFaultCases() {
+  std::vector<judge::CaseSpec> cases;
+  for (const char* name : {
+           "hstu_b2_h4_kv2_s130_bs16_hd64_bf16_q8_wl7",
+           "hstu_b2_h4_kv2_s90-61_bs16_hd64_bf16_q61_hnd_i64_t12_g3_c5_rab",
+           "hstu_b1_h3_kv1_s77_bs8_hd40_f32_q30_t4_c2_al30_fa5",
+           "hstu_b3_h2_kv2_s33_bs1_hd80_f16_decode_combined_padded",
+       }) {
+    cases.push_back(judge::ParseCaseName(name));
+  }
+  return cases;
+}
+
 const SoftmaxVariant& VariantWith(PlantedFault fault) {
-  calls = 0;
-  recorded.clear();
-  return Pick(fault, std::make_index_sequence<kFaults.size()>());
+  return Pick<SoftmaxSide>(fault, std::make_index_sequence<kFaults.size()>());
+}
+
+const HstuVariant& HstuVariantWith(PlantedFault fault) {
+  return Pick<HstuSide>(fault, std::make_index_sequence<kFaults.size()>());
 }
 
 }  // namespace pagoda::app

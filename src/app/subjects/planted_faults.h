@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/attention/hstu/variant.h"
 #include "engine/attention/variant.h"
 #include "judge/bench/suite.h"
 
@@ -28,18 +29,29 @@ enum class PlantedFault : unsigned char {
   kLastKeyDropped,
   kMiddlePageDropped,
   kPageSwapped,  // one page of one sequence read where another should be
+  // Of HSTU alone.
+  kTargetsShifted,     // K and V of targets read one row too early
+  kGroupsIgnored,      // a target sees every target before it
+  kContextualIgnored,  // contextual rows see no further than others
+  kAttnLenOffByOne,    // sees one place more
+  kFullRowsIgnored,    // min_full_attn_seq_len is not obeyed
+  kRabIgnored,
 };
 
 std::span<const PlantedFault> PlantedFaults();
 std::string NameOf(PlantedFault fault);  // "stale_output"
 
-// Nothing to find where the fault changes nothing: no window, full last pages, one page.
+// Nothing to find where the fault changes nothing: no window, full last pages, one page, another operator.
 bool Applies(PlantedFault fault, const judge::CaseSpec& spec);
 
-// Small cases; every fault applies to one of them at least.
+// Small cases; every fault of softmax applies to one of them at least.
 std::vector<judge::CaseSpec> PlantedFaultCases();
+// The same of HSTU.
+std::vector<judge::CaseSpec> HstuFaultCases();
 
-// The variant. What it keeps from call to call, for all faults together, starts anew.
+// The variant of softmax. What it keeps from call to call, for all faults together, starts anew.
 const SoftmaxVariant& VariantWith(PlantedFault fault);
+// The same of HSTU.
+const HstuVariant& HstuVariantWith(PlantedFault fault);
 
 }  // namespace pagoda::app

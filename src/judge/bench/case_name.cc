@@ -135,6 +135,7 @@ void CheckOperator(const CaseSpec& spec) {
   const auto only_of = [&](CaseOp op, bool given, std::string_view field) {
     Require(!given || spec.op == op, field, fmt::format("is of {}, not of {}", NameOf(op), NameOf(spec.op)));
   };
+  only_of(CaseOp::kSoftmaxPaged, !spec.blocks.empty(), "blocks");
   only_of(CaseOp::kSoftmaxPaged, spec.softcap != 0, "softcap");
   only_of(CaseOp::kSoftmaxPaged, spec.alibi, "alibi");
   only_of(CaseOp::kSoftmaxPaged, spec.sinks, "sinks");

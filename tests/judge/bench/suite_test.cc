@@ -47,7 +47,7 @@ std::string WithLine(const std::string& line) {
 
 TEST(BuiltinSuites, ComeInTheirOrder) {
   EXPECT_THAT(SuiteNames(), ElementsAre("seed-paged-attention", "llm", "serving", "production", "page-sizes",
-                                        "crossover", "hstu-paged", "smoke"));
+                                        "crossover", "hstu-paged", "hstu-serving", "smoke"));
   for (const std::string& name : SuiteNames()) EXPECT_EQ(LoadSuite(name).name, name);
 }
 

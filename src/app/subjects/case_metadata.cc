@@ -159,6 +159,7 @@ bool Has(const Key& key, CaseOperator op) { return (key.operators & Bit(op)) != 
 
 CaseOperator ReadOperator(const Metadata& metadata) {
   std::vector<std::string> known;
+  known.reserve(kOperators.size());
   for (const CaseOperator op : kOperators) known.emplace_back(NameOf(op));
   const auto found = metadata.find("operator");
   if (found == metadata.end()) {

@@ -71,27 +71,11 @@ bool AttentionSubject::Has(std::string_view variant) const {
   return ParseOutside(variant).has_value() || Subject::Has(variant);
 }
 
-std::optional<std::string> AttentionSubject::OtherOperator(const judge::CaseSpec& spec,
-                                                           std::string_view variant) const {
-  const bool hstu = spec.op == judge::CaseOp::kHstuPaged;
-  const std::optional<OutsideVariant> outside = ParseOutside(variant);
-  const KernelLibrary& library = Library(outside ? outside->library : std::filesystem::path(), 0).library();
-  const std::string_view name = outside ? std::string_view(outside->name) : variant;
-  const auto has = [&](const auto& list) {
-    return std::any_of(list.begin(), list.end(),
-                       [&](const auto* v) { return name.empty() || v->name == name; });
-  };
-  const bool own = hstu ? has(library.hstu) : has(library.softmax);
-  const bool other = hstu ? has(library.softmax) : has(library.hstu);
-  if (own || !other) return std::nullopt;
-  return fmt::format("op = {} is not what it computes", NameOf(spec.op));
-}
-
 std::optional<std::string> AttentionSubject::WhyNot(const judge::CaseSpec& spec,
                                                     std::string_view variant) const {
-  const bool hstu = spec.op == judge::CaseOp::kHstuPaged;
   if (CommandOf(variant) != nullptr) {
-    if (hstu) return fmt::format("op = {} is not asked of external programs", NameOf(spec.op));
+    if (spec.op == judge::CaseOp::kHstuPaged)
+      return fmt::format("op = {} is not asked of external programs", NameOf(spec.op));
     return AskProgram(variant, [&] { return Running(variant, 0)->WhyNot(spec); });
   }
   if (ParseOutside(variant) && !ask_.empty()) {
@@ -100,12 +84,25 @@ std::optional<std::string> AttentionSubject::WhyNot(const judge::CaseSpec& spec,
     if (answer.hung) hung_.emplace(variant);
     return answer.why_not;
   }
-  if (auto other = OtherOperator(spec, variant)) return other;
-  if (hstu) {
-    Find<HstuBatch>(variant, 0);
+  // Variants of its own are linked in: what they compute needs no library.
+  const std::optional<OutsideVariant> outside = ParseOutside(variant);
+  const KernelLibrary& library = outside ? Library(outside->library, 0).library() : *pagoda_kernel_library();
+  const auto has = [&](const auto& list) {
+    const std::string_view name = outside ? std::string_view(outside->name) : variant;
+    return std::any_of(list.begin(), list.end(),
+                       [&](const auto* v) { return name.empty() || v->name == name; });
+  };
+  const auto find = [&](const auto& list) -> const auto& {
+    return outside ? FindOutside(list, *outside, variant) : FindVariant(list, variant);
+  };
+  std::string other = fmt::format("op = {} is not what it computes", NameOf(spec.op));
+  if (spec.op == judge::CaseOp::kHstuPaged) {
+    if (!has(library.hstu) && has(library.softmax)) return other;
+    find(library.hstu);
     return std::nullopt;  // every variant supports every case
   }
-  return app::WhyNot(spec, Find<SoftmaxBatch>(variant, 0).variant);
+  if (!has(library.softmax) && has(library.hstu)) return other;
+  return app::WhyNot(spec, find(library.softmax));
 }
 
 judge::CaseFacts AttentionSubject::Facts(const judge::CaseSpec& spec) const { return FactsOf(spec); }

@@ -61,8 +61,6 @@ class AttentionSubject : public judge::Subject {
   };
   template <typename Batch>
   Place<Batch> Find(std::string_view variant, int link) const;
-  // Why none of that name computes the case's operator, or nothing.
-  std::optional<std::string> OtherOperator(const judge::CaseSpec& spec, std::string_view variant) const;
   template <typename Batch>
   judge::GateResult GateOf(const judge::CaseSpec& spec, const Place<Batch>& place, uint64_t seed,
                            int threads);

@@ -220,6 +220,15 @@ TEST(Cli, ListsVariantsSuitesAndCases) {
   EXPECT_EQ(hstu.at("cases")[0].at("operator"), "hstu_paged_attention");
 }
 
+// What is there, and what a run would cost, is known without the shared objects.
+TEST(Cli, QuestionsAboutItsOwnVariantsLoadNoKernels) {
+  const std::vector<std::pair<std::string, std::string>> nowhere = {{"PAGODA_KERNELS", "/nowhere"}};
+  for (const char* suite : {"smoke", "hstu-paged"}) {
+    EXPECT_EQ(Pagoda({"list", "cases", suite}, nowhere).exit_code, 0) << suite;
+    EXPECT_EQ(Pagoda({"bench", suite, "--dry-run"}, nowhere).exit_code, 0) << suite;
+  }
+}
+
 TEST(Cli, ListsTheSweepsOfASuite) {
   const nlohmann::json listed = io::ParseJson(Pagoda({"list", "cases", "crossover", "--json"}).out, "cases");
   const nlohmann::json& first = listed.at("sweeps").at(0);

@@ -122,11 +122,30 @@ double PairAt(const TensorView& t, int64_t b, int64_t head, int64_t a, int64_t j
                      a * t.strides[2] + j * t.strides[3]);
 }
 
+double Silu(double x) {
+  return std::isinf(x) && x < 0 ? 0 : x / (1 + std::exp(-x));  // the limit, which the formula doesn't reach
+}
+
 // All rows of one sequence that are computed, as (index among all computed, query row a).
 struct RowsOf {
   Sequence sequence;
   std::vector<std::pair<int64_t, int64_t>> rows;
 };
+
+// q of those rows and of a kv head's group, [rows, group, head_dim].
+std::vector<double> ReadQueries(const HstuBatch& batch, const HstuCall& call, const Sequence& s,
+                                const std::vector<std::pair<int64_t, int64_t>>& rows, int64_t kv_head) {
+  const int64_t group = batch.q_heads / batch.kv_heads;
+  std::vector<double> q;
+  q.reserve(rows.size() * static_cast<size_t>(group * batch.head_dim));
+  for (const auto& [index, a] : rows) {
+    for (int64_t head = kv_head * group; head < (kv_head + 1) * group; ++head) {
+      const int64_t at = (s.first_row + a) * call.q.strides[0] + head * call.q.strides[1];
+      for (int64_t d = 0; d < batch.head_dim; ++d) q.push_back(FloatAt(call.q.data, batch.dtype, at + d));
+    }
+  }
+  return q;
+}
 
 std::vector<RowsOf> BySequence(const HstuBatch& batch, const std::vector<int64_t>& rows) {
   std::vector<RowsOf> all;
@@ -172,12 +191,15 @@ OracleResult HstuOracle(const HstuBatch& batch, const HstuCall& call, const Orac
   const auto compute = [&](int64_t task, int) {
     const auto& [s, rows] = sequences[task / batch.kv_heads];
     const int64_t kv_head = task % batch.kv_heads;
-    std::vector<double> q(static_cast<size_t>(batch.head_dim));
-    std::vector<double> k(q.size());
+    const std::vector<double> q = ReadQueries(batch, call, s, rows, kv_head);
+    std::vector<double> k(static_cast<size_t>(batch.head_dim));
     std::vector<double> v(static_cast<size_t>(dim));
     for (int64_t j = 0; j < s.n; ++j) {
       bool read = false;
+      const double* of_row = q.data();
       for (const auto& [index, a] : rows) {
+        const double* of_head = of_row;
+        of_row += group * batch.head_dim;
         if (!Sees(batch, s, a, j)) continue;
         if (!read) {
           ReadKey(batch, call, s, kv_head, j, false, k.data());
@@ -185,12 +207,11 @@ OracleResult HstuOracle(const HstuBatch& batch, const HstuCall& call, const Orac
           read = true;
         }
         for (int64_t head = kv_head * group; head < (kv_head + 1) * group; ++head) {
-          const int64_t q_at = (s.first_row + a) * call.q.strides[0] + head * call.q.strides[1];
-          for (int64_t d = 0; d < batch.head_dim; ++d) q[d] = FloatAt(call.q.data, batch.dtype, q_at + d);
-          double x = Dot(q.data(), k.data(), batch.head_dim);
+          double x = Dot(of_head, k.data(), batch.head_dim);
+          of_head += batch.head_dim;
           if (!call.rab.empty()) x += PairAt(call.rab, s.b, head, a, j);
           x *= static_cast<double>(p.alpha);
-          double weight = scale * x / (1 + std::exp(-x));
+          double weight = scale * Silu(x);
           if (p.mask == HstuMask::kDense) weight *= PairAt(call.mask, s.b, head, a, j);
           const int64_t cell = index * batch.q_heads + head;
           double* out = result.out.data() + cell * dim;

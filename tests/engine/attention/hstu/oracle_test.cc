@@ -102,6 +102,13 @@ TEST(HstuOracle, AlphaMultipliesScoreAndBias) {
   ExpectOut(p, {10 * Silu(-0.5 * 1.25) + 100 * Silu(-0.5 * -1)});
 }
 
+TEST(HstuOracle, ABiasOfMinusInfinityLeavesAKeyOut) {
+  OneHead p({2}, {0.5, 1.5}, {10, 100});
+  std::vector<float> rab = {-std::numeric_limits<float>::infinity(), 0};
+  p.call.rab = TensorView::Dense(rab.data(), DType::kF32, {1, 1, 1, 2});
+  ExpectOut(p, {100 * Silu(3)});
+}
+
 TEST(HstuOracle, TheScaleIsGivenOrOneOverMaxSeqLen) {
   OneHead p({2}, {0.5}, {10});
   p.batch.params.silu_scale = -0.25F;

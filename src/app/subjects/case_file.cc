@@ -63,29 +63,6 @@ void CheckLastOffset(std::string_view offsets, int64_t batch, int64_t last, std:
     Refuse(fmt::format("{}[{}]", offsets, batch), fmt::format("= {}, but {} has {} rows", last, of, rows));
 }
 
-void CheckPairTensors(const NormalHstuBatch& batch, const HstuCall& call) {
-  int64_t rows = 0;
-  int64_t keys = 0;
-  for (int64_t b = 0; b < batch.batch; ++b) {
-    rows = std::max(rows, batch.q_len(b));
-    keys = std::max(keys, batch.kv_len[b]);
-  }
-  const auto one_or = [](int64_t got, int64_t want) { return got == 1 || got == want; };
-  for (const auto& [view, name] : {std::pair{&call.rab, "rab"}, std::pair{&call.mask, "mask"}}) {
-    if (view->empty()) continue;
-    if (view->rank != 4 || !one_or(view->shape[0], batch.batch) || !one_or(view->shape[1], batch.q_heads) ||
-        view->shape[2] < rows || view->shape[3] < keys) {
-      Refuse(fmt::format("{}.shape", name),
-             fmt::format("= {} must be [{} or 1, {} or 1, {} or more, {} or more]", ShapeOf(*view),
-                         batch.batch, batch.q_heads, rows, keys));
-    }
-  }
-  const bool dense = batch.mask == HstuMask::kDense;
-  if (dense && call.mask.empty()) Refuse("mask", "is missing, a tensor that mask = dense multiplies with");
-  if (!dense && !call.mask.empty())
-    Refuse("mask", "is a tensor of mask = dense only; remove it or set the mask");
-}
-
 }  // namespace
 
 CaseFile CaseFile::Open(const std::filesystem::path& path) { return Parse(io::SafetensorsFile::Open(path)); }

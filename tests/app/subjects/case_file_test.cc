@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "app/subjects/attend.h"
@@ -160,6 +161,89 @@ TEST(CaseFile, EveryMistakeIsNamed) {
     try {
       draft.Read();
       ADD_FAILURE() << "passed: " << mistake.field;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.field(), mistake.field) << e.what();
+      EXPECT_EQ(e.code(), ErrorCode::kInvalidArgument);
+    }
+  }
+}
+
+// One sequence of 2 rows, one of them a target, over 5 keys in pages of 4; 4 query heads on 2 kv heads, D 8,
+// Dv 6.
+Draft GoodHstu() {
+  Draft d = Good();
+  constexpr auto kF32 = SafetensorsType::kF32;
+  d.metadata = {{"operator", "hstu_paged_attention"}, {"max_seq_len", "16"}};
+  d.tensors.erase("q_indptr");
+  d.Zeros("q", kF32, {2, 4, 8});
+  d.Zeros("k", kF32, {2, 2, 8});
+  d.Zeros("v", kF32, {2, 2, 6});
+  d.Set<int32_t>("seq_offsets", SafetensorsType::kI32, {2}, {0, 2});
+  d.Set<int32_t>("kv_indptr", SafetensorsType::kI32, {2}, {0, 2});
+  d.Set<int32_t>("kv_indices", SafetensorsType::kI32, {2}, {3, 0});
+  d.Set<int32_t>("kv_last_page_len", SafetensorsType::kI32, {1}, {1});
+  d.Set<int32_t>("num_targets", SafetensorsType::kI32, {1}, {1});
+  return d;
+}
+
+TEST(CaseFile, AGoodHstuFileIsRead) {
+  const CaseFile c = GoodHstu().Read();
+  EXPECT_EQ(c.op(), CaseOperator::kHstuPaged);
+  const auto& problem = std::get<HstuProblem>(c.problem());
+  EXPECT_EQ(problem.batch.q_heads, 4);
+  EXPECT_EQ(problem.batch.kv_heads, 2);
+  EXPECT_EQ(problem.batch.head_dim_v, 6);
+  EXPECT_THROW(c.softmax(), Error);
+}
+
+TEST(CaseFile, EveryMistakeOfHstuIsNamed) {
+  constexpr auto kF32 = SafetensorsType::kF32;
+  constexpr auto kI32 = SafetensorsType::kI32;
+  const Mistake mistakes[] = {
+      {"k", [](Draft& d) { d.tensors.erase("k"); }},
+      {"v", [](Draft& d) { d.Zeros("v", SafetensorsType::kF16, {2, 2, 6}); }},
+      {"k.shape", [](Draft& d) { d.Zeros("k", kF32, {2, 2, 7}); }},
+      {"k.shape", [](Draft& d) { d.Zeros("k", kF32, {2, 16}); }},
+      {"v.shape", [](Draft& d) { d.Zeros("v", kF32, {3, 2, 6}); }},
+      {"k_cache.shape",
+       [](Draft& d) {
+         d.Zeros("k", kF32, {2, 1, 8});
+         d.Zeros("v", kF32, {2, 1, 6});
+       }},
+      {"v_cache.shape", [](Draft& d) { d.Zeros("v", kF32, {2, 2, 5}); }},
+      {"seq_offsets", [](Draft& d) { d.tensors.erase("seq_offsets"); }},
+      {"seq_offsets[1]", [](Draft& d) { d.Set<int32_t>("seq_offsets", kI32, {2}, {0, 1}); }},
+      {"seq_offsets_k", [](Draft& d) { d.Set<int32_t>("seq_offsets_k", kI32, {2}, {0, 2}); }},
+      {"kv_indptr", [](Draft& d) { d.tensors.erase("kv_indptr"); }},
+      {"kv_indices[1]", [](Draft& d) { d.Set<int32_t>("kv_indices", kI32, {2}, {3, 4}); }},
+      {"num_targets[0]", [](Draft& d) { d.Set<int32_t>("num_targets", kI32, {1}, {3}); }},
+      {"num_contextuals[0]", [](Draft& d) { d.Set<int32_t>("num_contextuals", kI32, {1}, {6}); }},
+      {"rab", [](Draft& d) { d.Zeros("rab", kF32, {1, 1, 2, 5}); }},
+      {"rab", [](Draft& d) { d.Zeros("rab", kF32, {1, 3, 2, 6}); }},
+      {"mask", [](Draft& d) { d.Zeros("mask", kF32, {1, 1, 2, 6}); }},
+      {"mask", [](Draft& d) { d.metadata["mask"] = "dense"; }},
+      {"interval_mask", [](Draft& d) { d.Set<int32_t>("interval_mask", kI32, {2, 1}, {6, 6}); }},
+      {"interval_mask", [](Draft& d) { d.metadata["mask"] = "interval"; }},
+      {"q_indptr", [](Draft& d) { d.Set<int32_t>("q_indptr", kI32, {2}, {0, 2}); }},
+      {"block_table", [](Draft& d) { d.Set<int32_t>("block_table", kI32, {1, 1}, {0}); }},
+      {"expected_lse", [](Draft& d) { d.Zeros("expected_lse", kF32, {2, 4}); }},
+      {"target_group_size",
+       [](Draft& d) {
+         d.metadata["mask"] = "none";
+         d.metadata["target_group_size"] = "2";
+       }},
+      {"window_left",
+       [](Draft& d) {
+         d.metadata["window_left"] = "2";
+         d.metadata["max_attn_len"] = "3";
+       }},
+  };
+  for (const Mistake& mistake : mistakes) {
+    Draft draft = GoodHstu();
+    mistake.make(draft);
+    try {
+      draft.Read();
+      ADD_FAILURE() << mistake.field << " was accepted";
     } catch (const Error& e) {
       EXPECT_EQ(e.field(), mistake.field) << e.what();
       EXPECT_EQ(e.code(), ErrorCode::kInvalidArgument);

@@ -16,14 +16,13 @@ void CheckDType(const TensorView& t, std::string_view field, DType dtype) {
     Refuse(field, fmt::format("is {}, but the plan was made for {}", NameOf(t.dtype), NameOf(dtype)));
 }
 
-// rab and the dense mask.
-void CheckPerPair(const TensorView& t, std::string_view field, const HstuPlanImpl& plan) {
+// rab or the dense mask.
+void CheckPerPair(const TensorView& t, std::string_view field, const NormalHstuBatch& batch) {
   const auto one_or = [](int64_t got, int64_t want) { return got == 1 || got == want; };
-  const NormalHstuBatch& batch = plan.batch;
   if (t.dtype != DType::kF32 || t.rank != 4 || !one_or(t.shape[0], batch.batch) ||
-      !one_or(t.shape[1], batch.q_heads) || t.shape[2] < plan.longest_q || t.shape[3] < plan.longest_k) {
+      !one_or(t.shape[1], batch.q_heads) || t.shape[2] < batch.longest_q || t.shape[3] < batch.longest_k) {
     Refuse(field, fmt::format("must be [{} or 1, {} or 1, {} or more, {} or more] of f32", batch.batch,
-                              batch.q_heads, plan.longest_q, plan.longest_k));
+                              batch.q_heads, batch.longest_q, batch.longest_k));
   }
   CheckData(t, field);
 }
@@ -34,24 +33,28 @@ void CheckCall(const HstuPlanImpl& plan, const HstuCall& call, std::span<const s
   CheckRows(call.q, "q", batch.total_q, batch.q_heads, batch.head_dim);
   CheckDType(call.q, "q", batch.dtype);
   if (batch.paged) CheckCache(call.kv, batch.kv, !batch.page_ids.empty());
-  if (!batch.paged || plan.any_target || !call.k.empty() || !call.v.empty()) {
+  if (!batch.paged || batch.any_target || !call.k.empty() || !call.v.empty()) {
     CheckRows(call.k, "k", batch.total_k, batch.kv_heads, batch.head_dim);
     CheckDType(call.k, "k", batch.dtype);
     CheckRows(call.v, "v", batch.total_k, batch.kv_heads, batch.head_dim_v);
     CheckDType(call.v, "v", batch.dtype);
   }
   CheckOutput(call.out, batch.total_q, batch.q_heads, batch.head_dim_v);
-  if (!call.rab.empty()) CheckPerPair(call.rab, "rab", plan);
-  if (batch.mask == HstuMask::kDense) {
-    if (call.mask.empty()) Refuse("mask", "is missing; the mask is dense");
-    CheckPerPair(call.mask, "mask", plan);
-  } else if (!call.mask.empty()) {
-    Refuse("mask", "is given, but the plan was made for a mask that is not dense");
-  }
+  CheckPairTensors(batch, call);
   CheckResources(workspace, plan.workspace_bytes, pool, plan.threads);
 }
 
 }  // namespace
+
+void CheckPairTensors(const NormalHstuBatch& batch, const HstuCall& call) {
+  if (!call.rab.empty()) CheckPerPair(call.rab, "rab", batch);
+  if (batch.mask == HstuMask::kDense) {
+    if (call.mask.empty()) Refuse("mask", "is missing; the mask is dense");
+    CheckPerPair(call.mask, "mask", batch);
+  } else if (!call.mask.empty()) {
+    Refuse("mask", "is given, but the plan was made for a mask that is not dense");
+  }
+}
 
 std::string_view NameOf(const HstuVariant& variant) { return variant.name; }
 
@@ -69,11 +72,6 @@ HstuPlan PlanHstu(const HstuVariant& variant, const HstuBatch& batch, int thread
   std::unique_ptr<HstuPlanImpl> plan = variant.plan(normal, threads, options);
   plan->variant = &variant;
   plan->threads = threads;
-  for (int64_t b = 0; b < normal.batch; ++b) {
-    plan->longest_q = std::max(plan->longest_q, normal.q_len(b));
-    plan->longest_k = std::max(plan->longest_k, normal.kv_len[b]);
-    plan->any_target = plan->any_target || normal.history[b] < normal.kv_len[b];
-  }
   plan->batch = std::move(normal);
   return HstuPlan(std::move(plan));
 }

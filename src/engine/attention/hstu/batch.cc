@@ -232,6 +232,11 @@ NormalHstuBatch Normalise(const HstuBatch& in) {
   } else {
     ResolveContiguous(in, targets, out);
   }
+  for (int64_t b = 0; b < out.batch; ++b) {
+    out.longest_q = std::max(out.longest_q, out.q_len(b));
+    out.longest_k = std::max(out.longest_k, out.kv_len[b]);
+    out.any_target = out.any_target || targets[b] > 0;
+  }
   CheckSequences(out);
   ResolveIntervals(in.interval_mask, out);
   return out;

@@ -34,6 +34,9 @@ struct NormalHstuBatch {
   std::vector<int64_t> history;     // [B] h = Lk - targets
   std::vector<int64_t> contextual;  // [B]
   std::vector<int64_t> cached;      // [B] keys in pages
+  int64_t longest_q = 0;            // of all sequences
+  int64_t longest_k = 0;
+  bool any_target = false;
   std::vector<int64_t> k_begin;     // [B] the row of k and v that holds key `cached`
   std::vector<int64_t> page_begin;  // [B+1] first entry of page_ids of each sequence
   std::vector<int64_t> page_ids;    // every id is in [0, kv.num_pages)
@@ -63,9 +66,6 @@ class HstuPlanImpl {
   int threads = 1;
   size_t workspace_bytes = 0;
   NormalHstuBatch batch;
-  int64_t longest_q = 0;
-  int64_t longest_k = 0;
-  bool any_target = false;
   Traffic traffic;
 };
 
@@ -85,6 +85,9 @@ class HstuVariant {
 // Validates every field of the batch. Throws Error naming it ("num_targets[3] = 9 is more than the 7 rows of
 // sequence 3").
 NormalHstuBatch Normalise(const HstuBatch& batch);
+// rab and the dense mask of a call: their shapes, and that the mask is there where it is needed. Throws
+// Error(rab) or Error(mask).
+void CheckPairTensors(const NormalHstuBatch& batch, const HstuCall& call);
 
 extern const HstuVariant kHstuGatherSerial;
 extern const HstuVariant kHstuGatherPipelined;

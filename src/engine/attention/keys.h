@@ -1,4 +1,4 @@
-// Ranges of keys, and where their K and V lie.
+// Blocks of query rows, ranges of keys, and where their K and V lie.
 #pragma once
 
 #include <algorithm>
@@ -19,9 +19,28 @@ struct KeyRange {
 
 inline int64_t RoundUp(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
+// Queries of one block of `group` query heads per kv head, so that its rows stay near `rows`; at least 1.
+inline int64_t QueriesPerBlock(int64_t group, int64_t rows) { return std::max<int64_t>(1, rows / group); }
+
+// `at` rounded up to a multiple of `step`, but not past `end`: where the tile that holds `at` ends.
+inline int64_t TileEnd(int64_t at, int64_t step, int64_t end) {
+  return std::min((at / step + 1) * step, end);
+}
+
 // Element `i` of an array.
 inline std::byte* ElementAt(void* base, int64_t i, DType dtype) {
   return static_cast<std::byte*>(base) + i * SizeOf(dtype);
+}
+
+// Rows of one head that stand one after the other.
+inline KeyRun DenseRun(const void* base, int64_t rows, int64_t dim) {
+  KeyRun run;
+  run.base = base;
+  run.slot_stride = dim;
+  run.keys = rows;
+  run.heads = 1;
+  run.dim = dim;
+  return run;
 }
 
 // The longest run from the first of `keys` on that lies in one page; `pages` are the ids of the sequence's.

@@ -112,7 +112,7 @@ void CutBlock(const NormalHstuBatch& batch, size_t index, FusedPlan& plan, int64
 
 std::unique_ptr<HstuPlanImpl> Plan(const NormalHstuBatch& batch, int threads, const HstuPlanOptions&) {
   auto plan = std::make_unique<FusedPlan>();
-  const int64_t queries = QueriesPerBlock(batch, kBlockRows);
+  const int64_t queries = QueriesPerBlock(batch.group, kBlockRows);
   int64_t most_rows = 0;
   int64_t most_all_rows = 0;
   for (int64_t b = 0; b < batch.batch; ++b) {

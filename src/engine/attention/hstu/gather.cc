@@ -65,7 +65,7 @@ std::unique_ptr<HstuPlanImpl> Plan(const NormalHstuBatch& batch, int threads, co
       static_cast<size_t>(RoundUp(pipelined ? k_bytes + v_bytes : std::max(k_bytes, v_bytes), 64));
   plan->block_bytes = static_cast<size_t>(RoundUp(kBlockKeys * k_row, 64) + RoundUp(kBlockKeys * v_row, 64));
 
-  const int64_t queries = QueriesPerBlock(batch, kBlockRows);
+  const int64_t queries = QueriesPerBlock(batch.group, kBlockRows);
   int64_t most_rows = 0;
   int64_t seen_bytes = 0;
   for (int64_t b = 0; b < batch.batch; ++b) {
@@ -152,16 +152,10 @@ class Copier {
   }
 
   void WriteChunk(const std::byte* stage, KeyRange keys, bool value, const CopiedKeys& to) const {
-    KeyRun run;
-    run.base = stage;
-    run.keys = keys.end - keys.begin;
-    run.heads = 1;
-    run.dim = value ? context_.batch.head_dim_v : context_.batch.head_dim;
-    run.slot_stride = run.dim;
-    context_.kernels.copy_rows(
-        context_.batch.dtype, run,
-        ElementAt(value ? to.v : to.k, (keys.begin - to.keys.begin) * run.dim, context_.batch.dtype), run.dim,
-        0);
+    const int64_t dim = value ? context_.batch.head_dim_v : context_.batch.head_dim;
+    const KeyRun run = DenseRun(stage, keys.end - keys.begin, dim);
+    std::byte* at = ElementAt(value ? to.v : to.k, (keys.begin - to.keys.begin) * dim, context_.batch.dtype);
+    context_.kernels.copy_rows(context_.batch.dtype, run, at, dim, 0);
   }
 
   const HstuContext& context_;

@@ -4,14 +4,6 @@
 
 namespace pagoda {
 
-int64_t QueriesPerBlock(const NormalHstuBatch& batch, int64_t rows) {
-  return std::max<int64_t>(1, rows / batch.group);
-}
-
-KeyRange TileAt(int64_t at, KeyRange range, int64_t step) {
-  return {at, std::min((at / step + 1) * step, range.end)};
-}
-
 int64_t BytesOf(const NormalHstuBatch& batch, const std::vector<KeyRange>& seen, KeyRange keys) {
   int64_t count = 0;
   for (const KeyRange& range : seen) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "engine/attention/query_panels.h"
+
 namespace pagoda {
 namespace {
 
@@ -115,29 +117,18 @@ void HstuRows::PackQ(int64_t head, int64_t row, const void* from) {
     context_->kernels.pack_row(from, batch.dtype, batch.head_dim, q_ + (head * rows_ + row) * layout_->q_ld_);
     return;
   }
-  // Panels [rows / lanes][head_dim][lanes]; k_tile_ has room for one natural row and isn't in use yet.
-  const int64_t lanes = layout_->lanes_;
-  KeyRun one;
-  one.base = from;
-  one.keys = 1;
-  one.heads = 1;
-  one.dim = batch.head_dim;
-  context_->kernels.widen_rows(batch.dtype, one, k_tile_, layout_->q_ld_);
-  float* panel = q_ + (head * RoundUp(rows_, lanes) + row / lanes * lanes) * layout_->q_ld_ + row % lanes;
-  for (int64_t d = 0; d < batch.head_dim; ++d) panel[d * lanes] = batch.alpha * k_tile_[d];
+  // k_tile_ has room for one natural row and isn't in use yet.
+  PackIntoPanel(context_->kernels, from, batch.dtype, batch.head_dim, batch.alpha, row, k_tile_,
+                q_ + head * RoundUp(rows_, layout_->lanes_) * layout_->q_ld_);
 }
 
 KeyRun HstuRows::RunOf(KeyRange keys, int64_t head, int64_t heads, bool value) const {
   if (copied_ == nullptr)
     return RunOfKeys(*context_, block_.sequence, keys, block_.first_head + head, heads, value);
-  KeyRun run;
-  run.keys = keys.end - keys.begin;
-  run.heads = 1;
-  run.dim = value ? context_->batch.head_dim_v : context_->batch.head_dim;
-  run.slot_stride = run.dim;
-  run.base = ElementAt(value ? copied_->v : copied_->k, (keys.begin - copied_->keys.begin) * run.dim,
-                       context_->batch.dtype);
-  return run;
+  const int64_t dim = value ? context_->batch.head_dim_v : context_->batch.head_dim;
+  return DenseRun(ElementAt(value ? copied_->v : copied_->k, (keys.begin - copied_->keys.begin) * dim,
+                            context_->batch.dtype),
+                  keys.end - keys.begin, dim);
 }
 
 Prefetch HstuRows::Ahead(KeyRange keys, int64_t head, int64_t heads, bool value) const {
@@ -164,8 +155,6 @@ void HstuRows::Attend(KeyRange keys, KeyRange next, const CopiedKeys* copied) {
 }
 
 void HstuRows::AttendFew(KeyRange keys, KeyRange next) {
-  const RowRange seeing = SeeingRows(keys);
-  if (seeing.begin == seeing.end) return;
   const NormalHstuBatch& batch = context_->batch;
   const AttentionKernels& kernels = context_->kernels;
   const int64_t count = keys.end - keys.begin;

@@ -40,7 +40,7 @@ size_t RoundUp64(int64_t bytes) { return static_cast<size_t>((bytes + 63) / 64 *
 
 std::unique_ptr<SoftmaxPlanImpl> Plan(const NormalBatch& batch, int threads) {
   auto plan = std::make_unique<GatherPlan>();
-  const int64_t queries = QueriesPerBlock(batch, kBlockRows);
+  const int64_t queries = QueriesPerBlock(batch.group, kBlockRows);
   plan->blocks = CutRows(batch, queries, 1);
   plan->layout = RowLayout(batch, ActiveAttentionKernels(), queries, 1, kTileKeys);
 

@@ -107,13 +107,14 @@ int64_t PrefillQueries(const NormalBatch& batch, int64_t cut_queries, int thread
     return count * batch.kv_heads;
   };
   int64_t rows = kMostRows;
-  while (rows > kFewestRows && items(QueriesPerBlock(batch, rows)) < kItemsPerThread * threads) rows /= 2;
-  return QueriesPerBlock(batch, rows);
+  while (rows > kFewestRows && items(QueriesPerBlock(batch.group, rows)) < kItemsPerThread * threads)
+    rows /= 2;
+  return QueriesPerBlock(batch.group, rows);
 }
 
 std::unique_ptr<SoftmaxPlanImpl> Plan(const NormalBatch& batch, int threads) {
   auto plan = std::make_unique<HighperfPlan>();
-  const int64_t cut_queries = QueriesPerBlock(batch, kCutRows);
+  const int64_t cut_queries = QueriesPerBlock(batch.group, kCutRows);
   const int64_t queries = PrefillQueries(batch, cut_queries, threads);
   int64_t most_queries = 0;  // of any block
   int64_t key_ranges = 0;

@@ -4,10 +4,6 @@
 
 namespace pagoda {
 
-int64_t QueriesPerBlock(const NormalBatch& batch, int64_t rows) {
-  return std::max<int64_t>(1, rows / batch.group);
-}
-
 std::vector<RowBlock> CutRows(const NormalBatch& batch, int64_t queries, int64_t heads) {
   std::vector<RowBlock> blocks;
   for (int64_t b = 0; b < batch.batch; ++b) {
@@ -29,8 +25,6 @@ int64_t VisibleBytes(const NormalBatch& batch, const RowBlock& block) {
   const KeyRange keys = VisibleKeys(batch, block.sequence, block.first_query, block.queries);
   return BytesOf(batch, block, keys.end - keys.begin);
 }
-
-int64_t TileEnd(int64_t at, int64_t step, int64_t end) { return std::min((at / step + 1) * step, end); }
 
 void AttendRange(RowWork& work, KeyRange keys, int64_t step, bool ask_ahead) {
   for (int64_t at = keys.begin; at < keys.end;) {

@@ -9,9 +9,6 @@
 
 namespace pagoda {
 
-// Queries of one block so that its rows per kv head stay near `rows`; at least 1.
-int64_t QueriesPerBlock(const NormalBatch& batch, int64_t rows);
-
 // The blocks of all sequences: `queries` queries by `heads` kv heads each, in order. Blocks with no visible
 // key are there too: their output is zero.
 std::vector<RowBlock> CutRows(const NormalBatch& batch, int64_t queries, int64_t heads);
@@ -20,9 +17,6 @@ std::vector<RowBlock> CutRows(const NormalBatch& batch, int64_t queries, int64_t
 int64_t BytesOf(const NormalBatch& batch, const RowBlock& block, int64_t keys);
 // The same for all keys that the block sees.
 int64_t VisibleBytes(const NormalBatch& batch, const RowBlock& block);
-
-// `at` rounded up to a multiple of `step`, but not past `end`: where the tile that holds `at` ends.
-int64_t TileEnd(int64_t at, int64_t step, int64_t end);
 
 // Online softmax over `keys`, tile by tile, cut where `step` divides a key's position; with `ask_ahead` each
 // tile asks memory for what follows it.

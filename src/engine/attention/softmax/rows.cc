@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/attention/query_panels.h"
+
 namespace pagoda {
 namespace {
 
@@ -163,16 +165,9 @@ void RowWork::PackQ(int64_t head, int64_t row, const void* from) {
     context_->kernels.pack_row(from, dtype, batch.head_dim, q_ + (head * rows_ + row) * layout_->q_ld_);
     return;
   }
-  // Panels [rows / lanes][head_dim][lanes]; k_tile_ has room for one natural row and isn't in use yet.
-  const int64_t lanes = layout_->lanes_;
-  KeyRun one;
-  one.base = from;
-  one.keys = 1;
-  one.heads = 1;
-  one.dim = batch.head_dim;
-  context_->kernels.widen_rows(dtype, one, k_tile_, layout_->q_ld_);
-  float* panel = q_ + (head * RoundUp(rows_, lanes) + row / lanes * lanes) * layout_->q_ld_ + row % lanes;
-  for (int64_t d = 0; d < batch.head_dim; ++d) panel[d * lanes] = batch.scale * k_tile_[d];
+  // k_tile_ has room for one natural row and isn't in use yet.
+  PackIntoPanel(context_->kernels, from, dtype, batch.head_dim, batch.scale, row, k_tile_,
+                q_ + head * RoundUp(rows_, layout_->lanes_) * layout_->q_ld_);
 }
 
 KeyRun RowWork::RunOf(int64_t key, int64_t end, int64_t head, int64_t heads, bool value) const {

@@ -29,7 +29,7 @@ struct SpmdPlan : SoftmaxPlanImpl {
 
 std::unique_ptr<SoftmaxPlanImpl> Plan(const NormalBatch& batch, int threads) {
   auto plan = std::make_unique<SpmdPlan>();
-  const int64_t queries = QueriesPerBlock(batch, kBlockRows);
+  const int64_t queries = QueriesPerBlock(batch.group, kBlockRows);
   plan->items = CutRows(batch, queries, 1);
   plan->tile_keys = std::min(batch.kv.page_size, kMaxTileKeys);
   plan->layout = RowLayout(batch, ActiveAttentionKernels(), queries, 1, plan->tile_keys);

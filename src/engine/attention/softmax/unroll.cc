@@ -63,7 +63,7 @@ size_t RoundUp64(size_t bytes) { return (bytes + 63) / 64 * 64; }
 int64_t QueriesOf(const NormalBatch& batch, int64_t b, int64_t group_keys) {
   const int64_t keys = std::clamp<int64_t>(batch.kv_len[b], 1, group_keys);
   const int64_t by_scores = kScoreBytes / (batch.q_heads * keys * static_cast<int64_t>(sizeof(float)));
-  return std::clamp<int64_t>(by_scores, 1, QueriesPerBlock(batch, kMaxRows));
+  return std::clamp<int64_t>(by_scores, 1, QueriesPerBlock(batch.group, kMaxRows));
 }
 
 KeyRange GroupOf(const UnrollPlan& plan, const Chain& chain, int64_t group) {

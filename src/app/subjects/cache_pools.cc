@@ -54,4 +54,20 @@ CachePools::CachePools(const judge::CaseSpec& spec, const InputOptions& options,
   for (int64_t i = 1; i < pools; ++i) std::memcpy(pools_[i].data(), pools_[0].data(), pool_bytes);
 }
 
+Buffer TakeRows(const judge::CaseSpec& spec, std::span<const int64_t> sequences, TensorView& rows) {
+  const auto row_bytes = static_cast<size_t>(rows.strides[0] * SizeOf(rows.dtype));
+  int64_t count = 0;
+  for (const int64_t b : sequences) count += spec.queries[b];
+  Buffer taken(static_cast<size_t>(count) * row_bytes);
+  std::byte* to = taken.data();
+  for (const int64_t b : sequences) {
+    const int64_t first = std::accumulate(spec.queries.begin(), spec.queries.begin() + b, int64_t{0});
+    const size_t bytes = static_cast<size_t>(spec.queries[b]) * row_bytes;
+    std::memcpy(to, static_cast<const std::byte*>(rows.data) + static_cast<size_t>(first) * row_bytes, bytes);
+    to += bytes;
+  }
+  rows = TensorView::Dense(taken.data(), rows.dtype, {count, rows.shape[1], rows.shape[2]});
+  return taken;
+}
+
 }  // namespace pagoda::app

@@ -2,14 +2,16 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <span>
 #include <vector>
 
 #include "app/subjects/page_layout.h"
 #include "app/subjects/placed.h"
+#include "base/buffer.h"
 #include "base/random.h"
 #include "judge/bench/suite.h"
 #include "pagoda/paged_kv.h"
+#include "pagoda/tensor.h"
 
 namespace pagoda::app {
 
@@ -32,5 +34,9 @@ class CachePools {
 
 // The indices of all sequences of a case.
 std::vector<int64_t> AllSequences(const judge::CaseSpec& spec);
+
+// Copies the query rows of some sequences of a case, one after the other; `rows` [rows, heads, dim], dense,
+// is of all of them and then a view of the copy.
+Buffer TakeRows(const judge::CaseSpec& spec, std::span<const int64_t> sequences, TensorView& rows);
 
 }  // namespace pagoda::app

@@ -68,22 +68,6 @@ void PoisonNonTargets(const judge::CaseSpec& spec, void* rows, int64_t row_eleme
   }
 }
 
-// The rows of some sequences one after the other.
-Buffer TakeRows(const judge::CaseSpec& spec, const TensorView& from, std::span<const int64_t> sequences) {
-  const size_t row_bytes = static_cast<size_t>(from.strides[0] * SizeOf(from.dtype));
-  int64_t rows = 0;
-  for (const int64_t b : sequences) rows += spec.queries[b];
-  Buffer taken(static_cast<size_t>(rows) * row_bytes);
-  std::byte* to = taken.data();
-  for (const int64_t b : sequences) {
-    const int64_t first = std::accumulate(spec.queries.begin(), spec.queries.begin() + b, int64_t{0});
-    const size_t bytes = static_cast<size_t>(spec.queries[b]) * row_bytes;
-    std::memcpy(to, static_cast<const std::byte*>(from.data) + static_cast<size_t>(first) * row_bytes, bytes);
-    to += bytes;
-  }
-  return taken;
-}
-
 }  // namespace
 
 struct HstuInputs::Impl {
@@ -188,15 +172,9 @@ HstuInputs::Part HstuInputs::Take(std::span<const int64_t> sequences) const {
   part.tables = MakeTables(CachedPart(in.spec), in.cache->layout(), sequences);
   part.batch = BatchOf(in.spec, in.batch.kv, part.tables, part.counts, std::ssize(sequences));
   part.call = in.call;
-  const auto take = [&](Buffer& to, TensorView& view) {
-    to = TakeRows(in.spec, view, sequences);
-    int64_t rows = 0;
-    for (const int64_t b : sequences) rows += in.spec.queries[b];
-    view = TensorView::Dense(to.data(), view.dtype, {rows, view.shape[1], view.shape[2]});
-  };
-  take(part.q, part.call.q);
-  take(part.k, part.call.k);
-  take(part.v, part.call.v);
+  part.q = TakeRows(in.spec, sequences, part.call.q);
+  part.k = TakeRows(in.spec, sequences, part.call.k);
+  part.v = TakeRows(in.spec, sequences, part.call.v);
   return part;
 }
 

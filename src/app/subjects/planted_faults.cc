@@ -132,14 +132,16 @@ void SwapPage(Normal& batch) {
   batch.page_ids[at] = nth + 1 < PagesOf(batch, b) ? batch.page_ids[at + 1] : UnownedPage(batch);
 }
 
+// What is the same in both operators.
+template <typename Normal>
+void ChangeEither(PlantedFault fault, Normal& batch) {
+  if (fault == PlantedFault::kWindowWider) ++batch.window_left;
+  if (fault == PlantedFault::kWindowNarrower) --batch.window_left;
+  if (fault == PlantedFault::kPageSwapped) SwapPage(batch);
+}
+
 void ChangeBatch(PlantedFault fault, NormalBatch& batch) {
   switch (fault) {
-    case PlantedFault::kWindowWider:
-      ++batch.window_left;
-      break;
-    case PlantedFault::kWindowNarrower:
-      --batch.window_left;
-      break;
     case PlantedFault::kCausalOffByOne:
       batch.causal = false;
       batch.window_right = 1;
@@ -152,9 +154,6 @@ void ChangeBatch(PlantedFault fault, NormalBatch& batch) {
       break;
     case PlantedFault::kMiddlePageDropped:
       DropMiddlePage(batch);
-      break;
-    case PlantedFault::kPageSwapped:
-      SwapPage(batch);
       break;
     default:
       break;
@@ -214,12 +213,6 @@ void SeeWholeTails(NormalHstuBatch& batch) {
 
 void ChangeBatch(PlantedFault fault, NormalHstuBatch& batch) {
   switch (fault) {
-    case PlantedFault::kWindowWider:
-      ++batch.window_left;
-      break;
-    case PlantedFault::kWindowNarrower:
-      --batch.window_left;
-      break;
     case PlantedFault::kCausalOffByOne:
       ChangeSights(batch, [&](int64_t b, std::vector<KeyRange>& row) {
         if (!row.empty()) row.back().end = std::min(row.back().end + 1, batch.kv_len[b]);
@@ -235,9 +228,6 @@ void ChangeBatch(PlantedFault fault, NormalHstuBatch& batch) {
       break;
     case PlantedFault::kMiddlePageDropped:
       DropPageFromSight(batch);
-      break;
-    case PlantedFault::kPageSwapped:
-      SwapPage(batch);
       break;
     case PlantedFault::kTargetsShifted:
       for (int64_t& row : batch.k_begin) --row;
@@ -329,6 +319,7 @@ void ChangeOutput(PlantedFault fault, const Call& call, std::span<std::byte> wor
 template <typename Side, PlantedFault kFault>
 std::unique_ptr<typename Side::PlanImpl> Plan(const typename Side::Normal& batch, int threads) {
   typename Side::Normal changed = batch;
+  ChangeEither(kFault, changed);
   ChangeBatch(kFault, changed);
   auto plan = std::make_unique<FaultyPlan<Side>>();
   plan->inner = Side::PlanRight(changed, threads);

@@ -92,19 +92,8 @@ SoftmaxInputs::Part SoftmaxInputs::Take(std::span<const int64_t> sequences) cons
   const Impl& in = *impl_;
   Part part;
   part.tables = MakeTables(in.spec, in.cache->layout(), sequences);
-  const size_t row_bytes = in.spec.q_heads * in.spec.head_dim * SizeOf(in.spec.dtype);
-  int64_t rows = 0;
-  for (const int64_t b : sequences) rows += in.spec.queries[b];
-  part.q = Buffer(rows * row_bytes);
-  std::byte* to = part.q.data();
-  for (const int64_t b : sequences) {
-    const int64_t first = std::accumulate(in.spec.queries.begin(), in.spec.queries.begin() + b, int64_t{0});
-    const size_t bytes = in.spec.queries[b] * row_bytes;
-    std::memcpy(to, static_cast<const std::byte*>(in.call.q.data) + first * row_bytes, bytes);
-    to += bytes;
-  }
   part.call = in.call;
-  part.call.q = TensorView::Dense(part.q.data(), in.spec.dtype, {rows, in.spec.q_heads, in.spec.head_dim});
+  part.q = TakeRows(in.spec, sequences, part.call.q);
   part.batch = in.batch;
   part.batch.q_indptr = part.tables.q_indptr;
   part.batch.table = part.tables.table;

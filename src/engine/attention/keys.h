@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -65,6 +66,36 @@ inline KeyRun RunInPage(const PagedKvView& kv, const int64_t* pages, KeyRange ke
 inline Prefetch PrefetchOf(const KeyRun& run, DType dtype) {
   const int64_t size = SizeOf(dtype);
   return {run.base, run.slot_stride * size, run.head_stride * size, run.dim * size, run.keys};
+}
+
+// The runs of a range of keys, to ask memory for. Of very many only the first are.
+class PrefetchRuns {
+ public:
+  void Add(const KeyRun& run, DType dtype) {
+    if (count_ < std::ssize(pieces_)) pieces_[count_++] = PrefetchOf(run, dtype);
+  }
+  PrefetchList list() const { return {pieces_.data(), count_}; }
+
+ private:
+  std::array<Prefetch, 16> pieces_;
+  int64_t count_ = 0;
+};
+
+// Part `part` of `parts` of a range.
+inline KeyRange PartOf(KeyRange keys, int64_t part, int64_t parts) {
+  const int64_t share = (keys.end - keys.begin + parts - 1) / parts;
+  const int64_t begin = std::min(keys.begin + part * share, keys.end);
+  return {begin, std::min(begin + share, keys.end)};
+}
+
+// Where `row` stands in panels of `lanes` rows that are `ld` floats deep per row.
+struct PanelLane {
+  float* panel;
+  int64_t lane;
+};
+inline PanelLane LaneOf(float* panels, int64_t row, int64_t lanes, int64_t ld) {
+  const int64_t lane = row % lanes;
+  return {panels + (row - lane) * ld, lane};
 }
 
 }  // namespace pagoda

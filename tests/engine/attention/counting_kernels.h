@@ -12,8 +12,7 @@ namespace pagoda::testing {
 // run meanwhile use it.
 class CountingKernels {
  public:
-  // Rows of q go through widen_rows too: `q` and its size tell them from K.
-  CountingKernels(const void* q, size_t q_bytes);
+  CountingKernels();
   ~CountingKernels();
   CountingKernels(const CountingKernels&) = delete;
   CountingKernels& operator=(const CountingKernels&) = delete;

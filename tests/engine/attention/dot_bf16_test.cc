@@ -1,12 +1,15 @@
-// The bf16 dot-product kernel on any machine: its vector operations here are arrays with the instruction's
+// The bf16 dot-product kernels on any machine: its vector operations here are arrays with the instruction's
 // meaning.
 #include "engine/attention/kernels/dot_bf16.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/half.h"
@@ -30,6 +33,17 @@ struct Vec {
     return v;
   }
   static Pairs Load(const uint16_t* p) { return LoadFirst(p, 32); }
+  static void Store(const Pairs& v, uint16_t* p) { std::memcpy(p, v.element, sizeof(v.element)); }
+  static Pairs Broadcast(const float* word) {
+    Pairs v;
+    for (int i = 0; i < 16; ++i) std::memcpy(v.element + 2 * i, word, sizeof(*word));
+    return v;
+  }
+  static void StoreF32(const F32& v, float* p) { std::memcpy(p, v.lane, sizeof(v.lane)); }
+  static F32 Scale(F32 v, float factor) {
+    for (float& x : v.lane) x *= factor;
+    return v;
+  }
   static F32 Dot(F32 acc, const Pairs& a, const Pairs& b) {
     for (int i = 0; i < 32; ++i) acc.lane[i / 2] += BF16ToF32(a.element[i]) * BF16ToF32(b.element[i]);
     return acc;
@@ -93,6 +107,73 @@ TEST(DotBf16, ScoresOfEveryShape) {
                     << j;
               }
             }
+          }
+        }
+      }
+    }
+  }
+}
+
+float NormalBf16(Random& random) { return BF16ToF32(F32ToBF16(static_cast<float>(random.Normal()))); }
+
+// [keys][dim] in two runs with NaN between the rows, so that pairs of keys straddle them.
+struct Rows {
+  Rows(Random& random, int64_t keys, int64_t dim)
+      : stride(dim + 3), raw(keys * stride, F32ToBF16(std::numeric_limits<float>::quiet_NaN())) {
+    for (int64_t j = 0; j < keys; ++j) {
+      for (int64_t d = 0; d < dim; ++d) raw[j * stride + d] = F32ToBF16(NormalBf16(random));
+    }
+    const int64_t first = random.Between(0, keys);
+    for (const auto& [begin, end] : {std::pair(int64_t{0}, first), std::pair(first, keys)}) {
+      KeyRun run;
+      run.base = raw.data() + begin * stride;
+      run.slot_stride = stride;
+      run.keys = end - begin;
+      run.heads = 1;
+      run.dim = dim;
+      runs.push_back(run);
+    }
+  }
+  float at(int64_t key, int64_t d) const { return BF16ToF32(raw[key * stride + d]); }
+
+  int64_t stride;
+  std::vector<uint16_t> raw;
+  std::vector<KeyRun> runs;
+};
+
+TEST(DotBf16, TilesOfEveryShape) {
+  Random random(2029);
+  for (const int64_t dim : {1, 2, 15, 16, 17, 31, 32, 33, 48, 80, 128}) {
+    for (const int64_t rows : {1, 9, 16, 17, 32, 33, 50}) {
+      for (const int64_t keys : {1, 2, 3, 12, 13, 30}) {
+        const int64_t pad = (dim + 31) / 32 * 32;
+        const int64_t ld = (rows + 15) / 16 * 16;
+        const std::string where = fmt::format("dim {} rows {} keys {}", dim, rows, keys);
+        const Rows k(random, keys, dim);
+        std::vector<float> k_tile(keys * pad, std::numeric_limits<float>::quiet_NaN());
+        int64_t key = 0;
+        for (const KeyRun& run : k.runs) {
+          avx512bf16::DotLoadK<Vec>(run, k_tile.data() + key * pad, pad);
+          key += run.keys;
+        }
+        std::vector<float> panels((rows + 31) / 32 * 32 * pad, 0.0F);
+        std::vector<float> q(rows * dim);
+        for (int64_t r = 0; r < rows; ++r) {
+          std::vector<uint16_t> row(dim);
+          for (int64_t d = 0; d < dim; ++d) {
+            q[r * dim + d] = NormalBf16(random);
+            row[d] = F32ToBF16(q[r * dim + d]);
+          }
+          avx512bf16::DotPackLane(row.data(), dim, r % 32, panels.data() + r / 32 * 32 * pad);
+        }
+        std::vector<float> scores(keys * ld);
+        avx512bf16::DotQkTile<Vec>(k_tile.data(), pad, keys, panels.data(), 32 * pad, rows, dim, 0.5F,
+                                   scores.data(), ld, {});
+        for (int64_t j = 0; j < keys; ++j) {
+          for (int64_t r = 0; r < rows; ++r) {
+            double want = 0;
+            for (int64_t d = 0; d < dim; ++d) want += 0.5 * q[r * dim + d] * k.at(j, d);
+            ASSERT_NEAR(scores[j * ld + r], want, 1e-4) << where;
           }
         }
       }

@@ -269,33 +269,17 @@ TEST(Kernels, CopyRowsMovesBitsAndLeavesTheGaps) {
   }
 }
 
-TEST(Kernels, WidenedRowsAreExactAndPadded) {
-  Random random(8);
-  for (const DType dtype : kFloatTypes) {
-    for (const int64_t dim : Dims()) {
-      const int64_t keys = random.Between(0, 70);
-      const Tile k(random, dtype, keys, 1, dim);
-      const int64_t ld = Kernels().dim_pad(dim);
-      Elements out(keys * ld);
-      Kernels().widen_rows(dtype, k.run, out.floats(), ld);
-      for (int64_t i = 0; i < out.count(); ++i) {
-        ASSERT_EQ(out.at(i), i % ld < dim ? k.at(i / ld, 0, i % ld) : 0.0F)
-            << NameOf(dtype) << " dim " << dim << " at " << i;
-      }
-    }
-  }
-}
-
 TEST(Kernels, EveryHalfWidensToItsOwnBits) {
   std::vector<uint16_t> all(1 << 16);
   std::iota(all.begin(), all.end(), 0);
   Elements out(1 << 16);
   for (const DType dtype : {DType::kF16, DType::kBF16}) {
+    if (!PacksToF32(dtype)) continue;
     KeyRun run;
     run.base = all.data();
     run.slot_stride = run.dim = 1 << 16;
     run.keys = run.heads = 1;
-    Kernels().widen_rows(dtype, run, out.floats(), 1 << 16);
+    Kernels().load_k(dtype, run, out.floats(), 1 << 16);
     for (int64_t i = 0; i < 1 << 16; ++i) {
       ASSERT_EQ(std::bit_cast<uint32_t>(out.at(i)),
                 std::bit_cast<uint32_t>(dtype == DType::kF16 ? F16ToF32(all[i]) : BF16ToF32(all[i])))
@@ -304,70 +288,136 @@ TEST(Kernels, EveryHalfWidensToItsOwnBits) {
   }
 }
 
-TEST(Kernels, WidenedPanelsAreExactAndPadded) {
-  Random random(9);
+// A tile of one head cut into runs at random, as pages cut it.
+std::vector<KeyRun> CutIntoRuns(Random& random, const Tile& tile, DType dtype) {
+  std::vector<KeyRun> runs;
+  for (int64_t key = 0; key < tile.run.keys;) {
+    KeyRun run = tile.run;
+    run.base = static_cast<const std::byte*>(tile.run.base) + key * run.slot_stride * SizeOf(dtype);
+    run.keys = random.Between(1, random.Chance(0.5) ? 3 : tile.run.keys - key);
+    run.keys = std::min(run.keys, tile.run.keys - key);
+    run.ahead = {};
+    runs.push_back(run);
+    key += run.keys;
+  }
+  return runs;
+}
+
+// What a product asks for besides: all rows of the tile, in pieces.
+std::vector<Prefetch> PiecesOf(const std::vector<KeyRun>& runs, DType dtype) {
+  std::vector<Prefetch> pieces;
+  for (const KeyRun& run : runs)
+    pieces.push_back({run.base, run.slot_stride * SizeOf(dtype), 0, run.dim * SizeOf(dtype), run.keys});
+  return pieces;
+}
+
+TEST(Kernels, QkTileIsEveryDotProduct) {
+  Random random(8);
   const int64_t lanes = Kernels().lanes;
+  const int64_t row_lanes = Kernels().row_lanes;
+  ASSERT_EQ(lanes % row_lanes, 0);
   for (const DType dtype : kFloatTypes) {
     for (const int64_t dim : Dims()) {
-      const int64_t keys = random.Between(0, 40);
-      const int64_t first = random.Between(0, 5);
-      const int64_t panel_keys = first + keys + random.Between(0, 5);
-      const Tile v(random, dtype, keys, 1, dim);
-      const int64_t panels = Kernels().dim_pad(dim) / lanes;
-      Elements out(panels * panel_keys * lanes, kUntouched);
-      Kernels().widen_panels(dtype, v.run, out.floats(), panel_keys, first);
-      for (int64_t i = 0; i < out.count(); ++i) {
-        const int64_t key = i / lanes % panel_keys - first;
-        const int64_t d = i / lanes / panel_keys * lanes + i % lanes;
-        const float want = key < 0 || key >= keys ? kUntouched : d < dim ? v.at(key, 0, d) : 0.0F;
-        ASSERT_EQ(out.at(i), want) << NameOf(dtype) << " dim " << dim << " keys " << keys << " at " << i;
+      const int64_t rows = random.Between(1, 70);
+      const int64_t keys = random.Between(0, 50);
+      const std::string where = fmt::format("{} dim {} rows {} keys {}", NameOf(dtype), dim, rows, keys);
+      const Tile k(random, dtype, keys, 1, dim);
+      const std::vector<KeyRun> runs = CutIntoRuns(random, k, dtype);
+      const int64_t k_ld = Kernels().dim_pad(dim) + lanes * random.Between(0, 1);
+      Elements loaded(keys * k_ld);
+      int64_t key = 0;
+      for (const KeyRun& run : runs) {
+        Kernels().load_k(dtype, run, loaded.floats() + key * k_ld, k_ld);
+        key += run.keys;
+      }
+      const int64_t panel_stride = Kernels().dim_pad(dim) * lanes;
+      Elements q((rows + lanes - 1) / lanes * panel_stride, 0.0F);
+      std::vector<float> values(rows * dim);
+      for (int64_t r = 0; r < rows; ++r) {
+        Elements row(dtype, dim, 0);
+        for (int64_t d = 0; d < dim; ++d) {
+          row.Set(d, static_cast<float>(random.Normal()));
+          values[r * dim + d] = row.at(d);
+        }
+        Kernels().pack_lane(dtype, row.data(), dim, r % lanes, q.floats() + r / lanes * panel_stride);
+      }
+      const int64_t written = (rows + row_lanes - 1) / row_lanes * row_lanes;
+      const int64_t ld = written + row_lanes * random.Between(0, 2);
+      const float scale = random.Chance(0.5) ? 1.0F : 0.3F;
+      Elements scores(keys * ld, kUntouched);
+      const std::vector<Prefetch> pieces = PiecesOf(runs, dtype);
+      const PrefetchList ahead{pieces.data(), random.Chance(0.5) ? std::ssize(pieces) : 0};
+      Kernels().qk_tile(dtype, loaded.floats(), k_ld, keys, q.floats(), panel_stride, rows, dim, scale,
+                        scores.floats(), ld, ahead);
+      for (int64_t i = 0; i < scores.count(); ++i) {
+        const int64_t row = i % ld;
+        if (row >= rows) {
+          ASSERT_EQ(scores.at(i), row < written ? 0.0F : kUntouched) << where << " row " << row;
+          continue;
+        }
+        double want = 0;
+        double magnitude = 0;
+        for (int64_t d = 0; d < dim; ++d) {
+          const double product = double{scale} * values[row * dim + d] * k.at(i / ld, 0, d);
+          want += product;
+          magnitude += std::abs(product);
+        }
+        ASSERT_NO_FATAL_FAILURE(ExpectNear(scores.at(i), want, SumError(dim, magnitude), where));
       }
     }
   }
 }
 
-TEST(Kernels, GemmOfEveryShape) {
-  Random random(10);
-  const int64_t lanes = Kernels().lanes;
-  for (int repeat = 0; repeat < 300; ++repeat) {
-    const int64_t m = random.Between(0, 40);
-    const int64_t n = lanes * random.Between(1, 4);
-    const int64_t k = random.Between(0, 70);
-    const int64_t b_rows = k + random.Between(0, 3);
-    const int64_t c_ld = n + lanes * random.Between(0, 1);
-    const bool by_column = random.Chance(0.5);
-    const bool accumulate = random.Chance(0.5);
-    const int64_t a_row = by_column ? 1 : k + random.Between(0, 3);
-    const int64_t a_col = by_column ? m + random.Between(0, 3) : 1;
-    Elements a(m == 0 || k == 0 ? 0 : (m - 1) * a_row + (k - 1) * a_col + 1);
-    for (int64_t i = 0; i < m; ++i) {
-      for (int64_t x = 0; x < k; ++x) a.Set(i * a_row + x * a_col, static_cast<float>(random.Normal()));
-    }
-    // The last panel ends with its last row in use only if there are no spare rows.
-    Elements b(n / lanes * b_rows * lanes);
-    for (int64_t j = 0; j < n; ++j) {
-      for (int64_t x = 0; x < k; ++x) {
-        b.Set((j / lanes * b_rows + x) * lanes + j % lanes, static_cast<float>(random.Normal()));
+TEST(Kernels, PvTileAddsEveryWeightedRow) {
+  Random random(9);
+  for (const DType dtype : kFloatTypes) {
+    for (const int64_t dim : Dims()) {
+      const int64_t rows = random.Between(1, 70);
+      const int64_t tile_keys = random.Between(1, 50);
+      const int64_t keys = random.Chance(0.5) ? tile_keys : random.Between(0, tile_keys);
+      const std::string where =
+          fmt::format("{} dim {} rows {} keys {} of {}", NameOf(dtype), dim, rows, keys, tile_keys);
+      const Tile v(random, dtype, tile_keys, 1, dim);
+      const std::vector<KeyRun> runs = CutIntoRuns(random, v, dtype);
+      const int64_t padded = Kernels().dim_pad(dim);
+      Elements loaded(tile_keys * padded);
+      int64_t key = 0;
+      for (const KeyRun& run : runs) {
+        Kernels().load_v(dtype, run, loaded.floats(), tile_keys, key);
+        key += run.keys;
       }
-    }
-    Elements c(m == 0 ? 0 : (m - 1) * c_ld + n, accumulate ? 7.0F : kNaN);
-    Kernels().gemm(a.floats(), a_row, a_col, b.floats(), b_rows, m, n, k, c.floats(), c_ld, accumulate, {});
-    for (int64_t i = 0; i < c.count(); ++i) {
-      if (i % c_ld >= n) {
-        ASSERT_TRUE(accumulate ? c.at(i) == 7.0F : std::isnan(c.at(i)));
-        continue;
+      const int64_t ld = (rows + Kernels().row_lanes - 1) / Kernels().row_lanes * Kernels().row_lanes;
+      Elements weights(keys * ld);  // NaN beside the rows
+      std::vector<float> factors(keys * rows);
+      for (int64_t j = 0; j < keys; ++j) {
+        for (int64_t r = 0; r < rows; ++r) {
+          factors[j * rows + r] = random.Chance(0.1) ? 0.0F : static_cast<float>(random.Normal());
+          weights.Set(j * ld + r, factors[j * rows + r]);
+        }
       }
-      double want = accumulate ? 7 : 0;
-      double magnitude = std::abs(want);
-      for (int64_t x = 0; x < k; ++x) {
-        const int64_t j = i % c_ld;
-        const double product =
-            double{a.at(i / c_ld * a_row + x * a_col)} * b.at((j / lanes * b_rows + x) * lanes + j % lanes);
-        want += product;
-        magnitude += std::abs(product);
+      const int64_t acc_ld = padded + Kernels().lanes * random.Between(0, 1);
+      Elements acc((rows - 1) * acc_ld + padded, 7.0F);
+      const std::vector<Prefetch> pieces = PiecesOf(runs, dtype);
+      Kernels().pv_tile(dtype, weights.floats(), ld, keys, loaded.floats(), tile_keys, rows, dim,
+                        acc.floats(), acc_ld, {pieces.data(), std::ssize(pieces)});
+      for (int64_t i = 0; i < acc.count(); ++i) {
+        if (i % acc_ld < padded) continue;
+        ASSERT_EQ(acc.at(i), 7.0F) << where;  // between the rows
       }
-      ASSERT_NO_FATAL_FAILURE(ExpectNear(c.at(i), want, SumError(k, magnitude),
-                                         fmt::format("m {} n {} k {} (repeat {})", m, n, k, repeat)));
+      for (int64_t row = 0; row < rows; ++row) {
+        Elements out(dim);
+        Kernels().store_row(acc.floats() + row * acc_ld, dtype, dim, 1.0F, DType::kF32, out.data());
+        for (int64_t d = 0; d < dim; ++d) {
+          double want = 7;
+          double magnitude = 7;
+          for (int64_t j = 0; j < keys; ++j) {
+            const double product = double{factors[j * rows + row]} * v.at(j, 0, d);
+            want += product;
+            magnitude += std::abs(product);
+          }
+          ASSERT_NO_FATAL_FAILURE(ExpectNear(out.at(d), want, SumError(keys, magnitude), where));
+        }
+      }
     }
   }
 }

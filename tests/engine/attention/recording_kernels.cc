@@ -106,45 +106,46 @@ struct RecordingKernels::Table {
     }
   }
 
-  // Rows of q on their way into panels, or K: the name stands where element 0 would.
-  static void WidenRows(DType dtype, const KeyRun& k, float* out, int64_t ld) {
+  // A row's name stands where its element 0 would.
+  static void LoadK(DType dtype, const KeyRun& k, float* out, int64_t ld) {
     const std::lock_guard lock(g_recorder->mutex_);
-    const auto* q = static_cast<const std::byte*>(g_recorder->call_.q.data);
-    const auto* base = static_cast<const std::byte*>(k.base);
-    const bool is_q = base >= q && base < q + g_recorder->call_.q.elements() * SizeOf(dtype);
-    for (int64_t j = 0; j < k.keys; ++j) {
-      std::fill_n(out + j * ld, ld, 0.0F);
-      const void* row = RowOf(k, dtype, j, 0);
-      out[j * ld] = static_cast<float>(is_q ? g_recorder->RowAt(row) : g_recorder->KeyAt(row, false));
-    }
+    for (int64_t j = 0; j < k.keys; ++j)
+      out[j * ld] = static_cast<float>(g_recorder->KeyAt(RowOf(k, dtype, j, 0), false));
   }
 
-  static void WidenPanels(DType dtype, const KeyRun& v, float* out, int64_t /*panel_keys*/,
-                          int64_t first_key) {
+  static void LoadV(DType dtype, const KeyRun& v, float* out, int64_t /*tile_keys*/, int64_t first_key) {
     const std::lock_guard lock(g_recorder->mutex_);
-    for (int64_t j = 0; j < v.keys; ++j) {
-      out[(first_key + j) * kAttentionKernelsScalar.lanes] =
-          static_cast<float>(g_recorder->KeyAt(RowOf(v, dtype, j, 0), true));
-    }
+    for (int64_t j = 0; j < v.keys; ++j)
+      out[first_key + j] = static_cast<float>(g_recorder->KeyAt(RowOf(v, dtype, j, 0), true));
   }
 
-  // Without `accumulate` keys times rows of q, else weights times V.
-  static void Gemm(const float* a, int64_t a_row, int64_t a_col, const float* b, int64_t b_rows, int64_t m,
-                   int64_t n, int64_t k, float* c, int64_t c_ld, bool accumulate, const Prefetch& /*ahead*/) {
+  static void PackLane(DType /*dtype*/, const void* row, int64_t /*dim*/, int64_t lane, float* panel) {
+    const std::lock_guard lock(g_recorder->mutex_);
+    panel[lane] = static_cast<float>(g_recorder->RowAt(row));
+  }
+
+  static void QkTile(DType /*dtype*/, const float* k, int64_t k_ld, int64_t keys, const float* q,
+                     int64_t panel_stride, int64_t rows, int64_t /*dim*/, float /*scale*/, float* scores,
+                     int64_t ld, const PrefetchList& /*ahead*/) {
     const std::lock_guard lock(g_recorder->mutex_);
     const int64_t lanes = kAttentionKernelsScalar.lanes;
-    for (int64_t i = 0; i < m; ++i) {
-      if (accumulate) {
-        for (int64_t x = 0; x < k; ++x) {
-          if (a[i * a_row + x * a_col] == 0) continue;
-          g_recorder->Count(g_recorder->weighted_, Name(a[i * a_row + x * a_col]), Name(b[x * lanes]));
-        }
-        continue;
+    for (int64_t j = 0; j < keys; ++j) {
+      for (int64_t r = 0; r < rows; ++r) {
+        const float row = q[r / lanes * panel_stride + r % lanes];
+        if (row != 0) g_recorder->Count(g_recorder->scored_, Name(row), Name(k[j * k_ld]));
+        scores[j * ld + r] = row;
       }
-      for (int64_t j = 0; j < n; ++j) {
-        const float row = b[j / lanes * b_rows * lanes + j % lanes];
-        if (row != 0) g_recorder->Count(g_recorder->scored_, Name(row), Name(a[i * a_row]));
-        c[i * c_ld + j] = row;
+    }
+  }
+
+  static void PvTile(DType /*dtype*/, const float* weights, int64_t ld, int64_t keys, const float* v,
+                     int64_t /*tile_keys*/, int64_t rows, int64_t /*dim*/, float* /*acc*/, int64_t /*acc_ld*/,
+                     const PrefetchList& /*ahead*/) {
+    const std::lock_guard lock(g_recorder->mutex_);
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t j = 0; j < keys; ++j) {
+        const float row = weights[j * ld + r];
+        if (row != 0) g_recorder->Count(g_recorder->weighted_, Name(row), Name(v[j]));
       }
     }
   }
@@ -167,9 +168,11 @@ RecordingKernels::RecordingKernels(const SoftmaxCall& call)
   table_.add_scaled_row = [](const float*, int64_t, float, float*) {};
   table_.store_row = Table::StoreRow;
   table_.copy_rows = Table::CopyRows;
-  table_.widen_rows = Table::WidenRows;
-  table_.widen_panels = Table::WidenPanels;
-  table_.gemm = Table::Gemm;
+  table_.load_k = Table::LoadK;
+  table_.load_v = Table::LoadV;
+  table_.pack_lane = Table::PackLane;
+  table_.qk_tile = Table::QkTile;
+  table_.pv_tile = Table::PvTile;
   table_.softmax_columns = Table::SoftmaxColumns;
   OverrideAttentionKernels(&table_);
 }

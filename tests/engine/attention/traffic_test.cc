@@ -187,8 +187,7 @@ struct Measured {
 };
 
 Measured Measure(const SoftmaxVariant& variant, const Problem& problem, int threads) {
-  const SoftmaxCall shape = problem.Call(nullptr, nullptr);
-  const CountingKernels counting(shape.q.data, shape.q.elements() * SizeOf(shape.q.dtype));
+  const CountingKernels counting;
   const SoftmaxPlan plan = PlanSoftmax(variant, problem.batch(), threads);
   Buffer out(problem.out_floats() * sizeof(float));
   Buffer workspace(plan.workspace_bytes());

@@ -2,7 +2,7 @@
 //
 // A sequence is cut into query blocks. A block of few rows is cut into ranges of keys, by their number alone,
 // and an item walks a few slots at a time over all its kv heads, so that the memory sees a few long streams;
-// a block of many rows takes one kv head an item and long ranges of keys, a tile widened once for all its
+// a block of many rows takes one kv head an item and long ranges of keys, a tile loaded once for all its
 // rows. While one tile is multiplied the next is asked for. Tiles that no row of the block sees are left out.
 // Partial results are sums; a second launch adds them in order. Reads Hk * (D + Dv) * sizeof(kv) per key that
 // a query block sees; writes no K or V, but 4 * Dv bytes per row and key range. FLOPs 2*Hq*(D + Dv) per (row,

@@ -3,9 +3,9 @@
 //
 // serial copies chunk by chunk, K then V, each to the staging buffer and on to the workspace before the next.
 // pipelined splits the same buffer into two stages of K and V: a chunk is read into one while the one before
-// is written from the other, and the chunks of the next key block are copied between the tiles of this one,
-// so that waiting for memory falls together with arithmetic. The order of the arithmetic is the same: so are
-// the bits.
+// is written from the other and the one behind is asked for, and the chunks of the next key block are copied
+// between the tiles of this one, so that waiting for memory falls together with arithmetic. The order of the
+// arithmetic is the same: so are the bits.
 //
 // Per key that a query block sees, Hk * (D + Dv) * sizeof(kv) bytes are read three times (page, staging,
 // workspace) and written twice. FLOPs 2*Hq*(D + Dv) per (row, key) of the tiles. Tasks: one per (query block,
@@ -138,17 +138,24 @@ class Copier {
       return;
     }
     turn_ = 1 - turn_;
-    const int64_t keys = ReadChunk({key, to_.keys.end}, plan_.chunk_k, false, Stage());
-    ReadChunk({key, key + keys}, plan_.chunk_v, true, Stage() + plan_.v_offset);
+    const int64_t keys = ReadChunk({key, to_.keys.end}, plan_.chunk_k, false, Stage(), true);
+    ReadChunk({key, key + keys}, plan_.chunk_v, true, Stage() + plan_.v_offset, true);
     held_ = {key, key + keys};
   }
 
-  // Up to `most` keys of the first page run; returns how many.
-  int64_t ReadChunk(KeyRange keys, int64_t most, bool value, std::byte* stage) const {
-    KeyRun run = RunOfKeys(context_, rows_.sequence, keys, rows_.first_head, 1, value);
-    run.keys = std::min(run.keys, most);
+  // Up to `most` keys of the first page run; returns how many. With `ask` it asks for as many behind them.
+  int64_t ReadChunk(KeyRange keys, int64_t most, bool value, std::byte* stage, bool ask = false) const {
+    KeyRun run = RunOf(keys, most, value);
+    const KeyRange behind{keys.begin + run.keys, to_.keys.end};
+    if (ask && !behind.empty()) run.ahead = PrefetchOf(RunOf(behind, most, value), context_.batch.dtype);
     context_.kernels.copy_rows(context_.batch.dtype, run, stage, run.dim, 0);
     return run.keys;
+  }
+
+  KeyRun RunOf(KeyRange keys, int64_t most, bool value) const {
+    KeyRun run = RunOfKeys(context_, rows_.sequence, keys, rows_.first_head, 1, value);
+    run.keys = std::min(run.keys, most);
+    return run;
   }
 
   void WriteChunk(const std::byte* stage, KeyRange keys, bool value, const CopiedKeys& to) const {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <memory>
 
-#include "engine/attention/query_panels.h"
-
 namespace pagoda {
 namespace {
 
@@ -117,9 +115,9 @@ void HstuRows::PackQ(int64_t head, int64_t row, const void* from) {
     context_->kernels.pack_row(from, batch.dtype, batch.head_dim, q_ + (head * rows_ + row) * layout_->q_ld_);
     return;
   }
-  // k_tile_ has room for one natural row and isn't in use yet.
-  PackIntoPanel(context_->kernels, from, batch.dtype, batch.head_dim, batch.alpha, row, k_tile_,
-                q_ + head * RoundUp(rows_, layout_->lanes_) * layout_->q_ld_);
+  const auto [panel, lane] = LaneOf(q_ + head * RoundUp(rows_, layout_->lanes_) * layout_->q_ld_, row,
+                                    layout_->lanes_, layout_->q_ld_);
+  context_->kernels.pack_lane(batch.dtype, from, batch.head_dim, lane, panel);
 }
 
 KeyRun HstuRows::RunOf(KeyRange keys, int64_t head, int64_t heads, bool value) const {
@@ -134,6 +132,17 @@ KeyRun HstuRows::RunOf(KeyRange keys, int64_t head, int64_t heads, bool value) c
 Prefetch HstuRows::Ahead(KeyRange keys, int64_t head, int64_t heads, bool value) const {
   if (keys.empty() || copied_ != nullptr) return {};
   return PrefetchOf(RunOf(keys, head, heads, value), context_->batch.dtype);
+}
+
+PrefetchRuns HstuRows::AheadOf(KeyRange keys, int64_t head, bool value) const {
+  PrefetchRuns runs;
+  if (copied_ != nullptr) return runs;
+  while (!keys.empty()) {
+    const KeyRun run = RunOf(keys, head, 1, value);
+    runs.Add(run, context_->batch.dtype);
+    keys.begin += run.keys;
+  }
+  return runs;
 }
 
 HstuRows::RowRange HstuRows::SeeingRows(KeyRange keys) const {
@@ -184,7 +193,21 @@ void HstuRows::AttendFew(KeyRange keys, KeyRange next) {
   }
 }
 
-// A few rows at a time, so that their scores stay in L1 from step to step; K and V are widened once for all.
+void HstuRows::Load(KeyRange keys, int64_t head, bool value) {
+  const AttentionKernels& kernels = context_->kernels;
+  for (int64_t key = keys.begin; key < keys.end;) {
+    const KeyRun run = RunOf({key, keys.end}, head, 1, value);
+    const int64_t at = key - keys.begin;
+    if (value) {
+      kernels.load_v(context_->batch.dtype, run, v_tile_, keys.end - keys.begin, at);
+    } else {
+      kernels.load_k(context_->batch.dtype, run, k_tile_ + at * layout_->q_ld_, layout_->q_ld_);
+    }
+    key += run.keys;
+  }
+}
+
+// A few rows at a time, so that their scores stay in L1 from step to step; K and V are loaded once for all.
 void HstuRows::AttendMany(KeyRange keys, KeyRange next) {
   const RowRange seeing = SeeingRows(keys);
   if (seeing.begin == seeing.end) return;
@@ -192,42 +215,27 @@ void HstuRows::AttendMany(KeyRange keys, KeyRange next) {
   const AttentionKernels& kernels = context_->kernels;
   const int64_t count = keys.end - keys.begin;
   const int64_t lanes = layout_->lanes_;
-  const auto widen = [&](int64_t head, bool value) {
-    for (int64_t key = keys.begin; key < keys.end;) {
-      const KeyRun run = RunOf({key, keys.end}, head, 1, value);
-      const int64_t at = key - keys.begin;
-      if (value) {
-        kernels.widen_panels(batch.dtype, run, v_tile_, count, at);
-      } else {
-        kernels.widen_rows(batch.dtype, run, k_tile_ + at * layout_->q_ld_, layout_->q_ld_);
-      }
-      key += run.keys;
-    }
-  };
   const int64_t parts = (seeing.end - seeing.begin + kScoreRows - 1) / kScoreRows;
   for (int64_t h = 0; h < block_.heads; ++h) {
     const bool last = h + 1 == block_.heads;
     const KeyRange ahead = last ? next : keys;
     const int64_t ahead_head = last ? 0 : h + 1;
-    const int64_t share = (ahead.end - ahead.begin + parts - 1) / parts;
-    widen(h, false);
+    Load(keys, h, false);
     for (int64_t part = 0; part < parts; ++part) {
       const int64_t first = seeing.begin + part * kScoreRows;
       const int64_t end = std::min(first + kScoreRows, seeing.end);
-      const int64_t ld = RoundUp(end - first, lanes);
-      const int64_t ask = ahead.begin + part * share;
-      const KeyRange ask_for{ask, std::min(ask + share, ahead.end)};
-      // Panels of q are head_dim deep but q_ld_ apart per row, so that few and many rows need the same room.
+      const int64_t ld = RoundUp(end - first, kernels.row_lanes);
+      const KeyRange ask_for = PartOf(ahead, part, parts);
       const float* q = q_ + (h * RoundUp(rows_, lanes) + first) * layout_->q_ld_;
-      kernels.gemm(k_tile_, layout_->q_ld_, 1, q, layout_->q_ld_, count, ld, batch.head_dim, scores_, ld,
-                   false, Ahead(ask_for, ahead_head, 1, false));
+      kernels.qk_tile(batch.dtype, k_tile_, layout_->q_ld_, count, q, lanes * layout_->q_ld_, end - first,
+                      batch.head_dim, batch.alpha, scores_, ld, AheadOf(ask_for, ahead_head, false).list());
       for (int64_t row = first; row < end; ++row) AddBias(keys, h, row, scores_ + (row - first), ld);
       kernels.silu(scores_, count * ld, batch.scale);
       for (int64_t row = first; row < end; ++row) Mask(keys, h, row, scores_ + (row - first), ld);
-      if (part == 0) widen(h, true);
+      if (part == 0) Load(keys, h, true);
       float* acc = acc_ + (h * rows_ + first) * layout_->acc_ld_;
-      kernels.gemm(scores_, 1, ld, v_tile_, count, end - first, layout_->acc_ld_, count, acc,
-                   layout_->acc_ld_, true, Ahead(ask_for, ahead_head, 1, true));
+      kernels.pv_tile(batch.dtype, scores_, ld, count, v_tile_, count, end - first, batch.head_dim_v, acc,
+                      layout_->acc_ld_, AheadOf(ask_for, ahead_head, true).list());
     }
   }
 }
@@ -263,13 +271,11 @@ void HstuRows::Mask(KeyRange keys, int64_t head, int64_t row, float* weights, in
 void HstuRows::StoreOutput() const {
   const NormalHstuBatch& batch = context_->batch;
   const TensorView& out = context_->call.out;
-  // With few rows the accumulators are in the order of the cache's dtype; GEMM leaves them in natural order.
-  const DType order = few() ? batch.dtype : DType::kF32;
   for (int64_t h = 0; h < block_.heads; ++h) {
     for (int64_t i = 0; i < rows_; ++i) {
       const int64_t row = batch.q_begin[block_.sequence] + QueryIndex(i);
       context_->kernels.store_row(
-          acc_ + (h * rows_ + i) * layout_->acc_ld_, order, batch.head_dim_v, 1.0F, out.dtype,
+          acc_ + (h * rows_ + i) * layout_->acc_ld_, batch.dtype, batch.head_dim_v, 1.0F, out.dtype,
           ElementAt(out.data, row * out.strides[0] + QueryHead(h, i) * out.strides[1], out.dtype));
     }
   }

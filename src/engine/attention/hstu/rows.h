@@ -2,7 +2,7 @@
 // tiles of keys. Partial results add up: there is no maximum and no sum to keep.
 //
 // As in softmax/rows.h, a block's rows are the (query, head of the group) pairs that read the same K and V,
-// few rows take the loops that read K and V in place, and many those that widen a tile once and multiply.
+// few rows take the loops that read K and V in place, and many those that load a tile once and multiply.
 #pragma once
 
 #include <cstddef>
@@ -94,6 +94,7 @@ class HstuRows {
   void PackQ(int64_t head, int64_t row, const void* from);
   KeyRun RunOf(KeyRange keys, int64_t head, int64_t heads, bool value) const;
   Prefetch Ahead(KeyRange keys, int64_t head, int64_t heads, bool value) const;
+  PrefetchRuns AheadOf(KeyRange keys, int64_t head, bool value) const;
   const RowSight& SightOfRow(int64_t row) const { return sights_[row / context_->batch.group]; }
   RowRange SeeingRows(KeyRange keys) const;
   int64_t QueryHead(int64_t head, int64_t row) const;
@@ -101,6 +102,7 @@ class HstuRows {
 
   void AttendFew(KeyRange keys, KeyRange next);
   void AttendMany(KeyRange keys, KeyRange next);
+  void Load(KeyRange keys, int64_t head, bool value);  // into k_tile_ or v_tile_
   // Scores of one row become weights: element j at scores[j * step].
   void AddBias(KeyRange keys, int64_t head, int64_t row, float* scores, int64_t step) const;
   void Mask(KeyRange keys, int64_t head, int64_t row, float* weights, int64_t step) const;

@@ -1,5 +1,5 @@
 // The vector operations of dot_bf16.h in intrinsics. The only file compiled with -mavx512bf16: everything in
-// it has internal linkage but the two functions that kernels.cc puts into a table, so that no other code can
+// it has internal linkage but the functions that kernels.cc puts into a table, so that no other code can
 // end up here.
 #include <immintrin.h>
 
@@ -18,6 +18,10 @@ struct Vec {
   static Pairs LoadFirst(const uint16_t* p, int64_t count) {
     return _mm512_maskz_loadu_epi16(static_cast<__mmask32>((1ULL << count) - 1), p);
   }
+  static void Store(Pairs v, uint16_t* p) { _mm512_storeu_si512(p, v); }
+  static Pairs Broadcast(const float* word) { return _mm512_castps_si512(_mm512_set1_ps(*word)); }
+  static void StoreF32(F32 v, float* p) { _mm512_storeu_ps(p, v); }
+  static F32 Scale(F32 v, float factor) { return _mm512_mul_ps(v, _mm512_set1_ps(factor)); }
   static F32 Dot(F32 acc, Pairs a, Pairs b) { return _mm512_dpbf16_ps(acc, (__m512bh)a, (__m512bh)b); }
 
   static __m128 Fold(F32 v) {
@@ -47,6 +51,17 @@ void Qk(const KeyRun& k, const float* q, int64_t rows, int64_t q_ld, float scale
 
 void PackRow(const void* row, int64_t dim, int64_t pad, float* out) {
   DotPackRow(static_cast<const uint16_t*>(row), dim, pad, out);
+}
+
+void LoadK(const KeyRun& k, float* out, int64_t ld) { DotLoadK<Vec>(k, out, ld); }
+
+void PackLane(const void* row, int64_t dim, int64_t lane, float* panel) {
+  DotPackLane(static_cast<const uint16_t*>(row), dim, lane, panel);
+}
+
+void QkTile(const float* k, int64_t k_ld, int64_t keys, const float* q, int64_t panel_stride, int64_t rows,
+            int64_t dim, float scale, float* scores, int64_t ld, const PrefetchList& ahead) {
+  DotQkTile<Vec>(k, k_ld, keys, q, panel_stride, rows, dim, scale, scores, ld, ahead);
 }
 
 }  // namespace pagoda::avx512bf16

@@ -1,7 +1,7 @@
-// q.k of bf16 rows with the dot-product instruction of AVX-512 BF16, which Highway 1.0.3 does not reach.
+// bf16 with the dot-product instruction of AVX-512 BF16, which Highway 1.0.3 does not reach.
 //
 // Two products and two adds per lane and instruction, products exact: half the arithmetic of widening to f32,
-// which counts from about six query heads per kv head on. The including file provides the handful of vector
+// which counts from about six rows per kv head on. The including file provides the handful of vector
 // operations below as static members of a struct `Vec`: intrinsics in kernels/avx512bf16.cc, arrays in the
 // test that runs this on any machine. It follows the rule for files compiled with wider flags: nothing of
 // std, nothing with linkage.
@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "engine/attention/kernels/kernels.h"
+#include "engine/attention/kernels/portions.h"
 
 namespace pagoda::avx512bf16 {
 namespace {
@@ -101,6 +102,109 @@ inline void DotQk(const KeyRun& run, const float* q, int64_t rows, int64_t q_ld,
 inline void DotPackRow(const uint16_t* row, int64_t dim, int64_t pad, float* out) {
   auto* to = reinterpret_cast<uint16_t*>(out);
   for (int64_t d = 0; d < pad; ++d) to[d] = d < dim ? row[d] : uint16_t{0};
+}
+
+// --- many rows. A word is a pair of bf16; panels are [pair][kPanelLanes] words.
+
+constexpr int64_t kWordLanes = 16;
+constexpr int64_t kPanelLanes = 2 * kWordLanes;
+
+// AttentionKernels::load_k for bf16: rows as they are, with a zero behind an odd last element.
+template <class Vec>
+inline void DotLoadK(const KeyRun& k, float* out, int64_t ld) {
+  for (int64_t j = 0; j < k.keys; ++j) {
+    const uint16_t* row = static_cast<const uint16_t*>(k.base) + j * k.slot_stride;
+    auto* to = reinterpret_cast<uint16_t*>(out + j * ld);
+    for (int64_t x = 0; x < k.dim; x += kPairLanes) {
+      const int64_t left = k.dim - x;
+      Vec::Store(left >= kPairLanes ? Vec::Load(row + x) : Vec::LoadFirst(row + x, left), to + x);
+    }
+  }
+}
+
+// AttentionKernels::pack_lane for bf16.
+inline void DotPackLane(const uint16_t* row, int64_t dim, int64_t lane, float* panel) {
+  auto* words = reinterpret_cast<uint16_t*>(panel);
+  for (int64_t d = 0; d < dim; d += 2) {
+    uint16_t* to = words + 2 * (d / 2 * kPanelLanes + lane);
+    to[0] = row[d];
+    to[1] = d + 1 < dim ? row[d + 1] : uint16_t{0};
+  }
+}
+
+// scores = scale * k.q, as GemmBlock of hwy.cc: three rows of K share a pointer. Strides in words.
+template <class Vec, int kRows, int kVectors>
+inline void DotGemmBlock(const float* k, int64_t k_ld, const float* q, int64_t pairs, float* scores,
+                         int64_t ld, float scale, Portions& portions) {
+  constexpr int kPointers = (kRows + 2) / 3;
+  typename Vec::F32 sum[kRows][kVectors];
+  // GCC leaves loops of more than 16 rounds alone unless told.
+#pragma GCC unroll 24
+  for (int i = 0; i < kRows; ++i) {
+    for (int v = 0; v < kVectors; ++v) sum[i][v] = Vec::Zero();
+  }
+  const float* rows[kPointers];
+  for (int p = 0; p < kPointers; ++p) rows[p] = k + 3 * p * k_ld;
+  for (int64_t x = 0; x < pairs;) {
+    portions.AskForNext();
+    const int64_t end = x + Portions::kSteps < pairs ? x + Portions::kSteps : pairs;
+    for (; x < end; ++x, q += kPanelLanes) {
+      typename Vec::Pairs part[kVectors];
+      for (int v = 0; v < kVectors; ++v)
+        part[v] = Vec::Load(reinterpret_cast<const uint16_t*>(q + v * kWordLanes));
+#pragma GCC unroll 24
+      for (int i = 0; i < kRows; ++i) {
+        const typename Vec::Pairs word = Vec::Broadcast(rows[i / 3] + i % 3 * k_ld);
+        for (int v = 0; v < kVectors; ++v) sum[i][v] = Vec::Dot(sum[i][v], word, part[v]);
+      }
+      for (int p = 0; p < kPointers; ++p) ++rows[p];
+    }
+  }
+#pragma GCC unroll 24
+  for (int i = 0; i < kRows; ++i) {
+    for (int v = 0; v < kVectors; ++v)
+      Vec::StoreF32(Vec::Scale(sum[i][v], scale), scores + i * ld + v * kWordLanes);
+  }
+}
+
+template <class Vec, int kRows, int kVectors>
+inline void DotGemmRows(int64_t keys, const float* k, int64_t k_ld, const float* q, int64_t pairs,
+                        float* scores, int64_t ld, float scale, Portions& portions) {
+  if constexpr (kRows > 0) {
+    if (keys == kRows)
+      return DotGemmBlock<Vec, kRows, kVectors>(k, k_ld, q, pairs, scores, ld, scale, portions);
+    DotGemmRows<Vec, kRows - 1, kVectors>(keys, k, k_ld, q, pairs, scores, ld, scale, portions);
+  }
+}
+
+// Keys of a block: 24 sums hide the latency of the instruction, 12 don't.
+constexpr int64_t kDotSums = 24;
+
+template <class Vec, int kVectors>
+inline void DotGemmPanel(const float* k, int64_t k_ld, int64_t keys, const float* q, int64_t pairs,
+                         float* scores, int64_t ld, float scale, Portions& portions) {
+  constexpr int64_t kMost = kDotSums / kVectors;
+  for (int64_t blocks = (keys + kMost - 1) / kMost; blocks > 0; --blocks) {
+    const int64_t rows = (keys + blocks - 1) / blocks;
+    DotGemmRows<Vec, kMost, kVectors>(rows, k, k_ld, q, pairs, scores, ld, scale, portions);
+    k += rows * k_ld;
+    scores += rows * ld;
+    keys -= rows;
+  }
+}
+
+// AttentionKernels::qk_tile for bf16.
+template <class Vec>
+inline void DotQkTile(const float* k, int64_t k_ld, int64_t keys, const float* q, int64_t panel_stride,
+                      int64_t rows, int64_t dim, float scale, float* scores, int64_t ld,
+                      const PrefetchList& ahead) {
+  if (keys == 0 || rows == 0) return;
+  const int64_t pairs = (dim + 1) / 2;
+  const int64_t vectors = (rows + kWordLanes - 1) / kWordLanes;
+  Portions portions(ahead, (keys * vectors + kDotSums - 1) / kDotSums, pairs);
+  for (; rows > kWordLanes; rows -= kPanelLanes, scores += kPanelLanes, q += panel_stride)
+    DotGemmPanel<Vec, 2>(k, k_ld, keys, q, pairs, scores, ld, scale, portions);
+  if (rows > 0) DotGemmPanel<Vec, 1>(k, k_ld, keys, q, pairs, scores, ld, scale, portions);
 }
 
 }  // namespace

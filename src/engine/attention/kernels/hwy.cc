@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "engine/attention/kernels/kernels.h"
+#include "engine/attention/kernels/portions.h"
 #include "engine/attention/kernels/tables.h"
 
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
@@ -501,11 +502,14 @@ struct CopyStep {
   int64_t size;
   HWY_INLINE void operator()(int64_t key, int64_t keys, int64_t head) const {
     const int64_t end = key + keys;
+    const int64_t row_bytes = from.dim * size;
     for (int64_t j = key; j < end; ++j) {
+      const Ahead ahead = Ahead::Of(from.ahead, j, 1, head);
+      for (int64_t byte = 0; byte < row_bytes; byte += 64) ahead.Ask<1>(byte);
       std::memcpy(
           to + j * slot_bytes + head * head_bytes,
           static_cast<const char*>(from.base) + (j * from.slot_stride + head * from.head_stride) * size,
-          static_cast<size_t>(from.dim * size));
+          static_cast<size_t>(row_bytes));
     }
   }
 };
@@ -576,121 +580,190 @@ HWY_INLINE VF LoadNatural(const typename T::Raw* p, int64_t count) {
   return T::LoadN(padded);
 }
 
+// K of a tile is widened to f32 once; V stands in panels, [panel][key][lane], as it is, and is widened where
+// it is multiplied, which many rows share.
+
 template <class T>
-HWY_INLINE void WidenRowsOf(const KeyRun& k, float* out, int64_t ld) {
+HWY_INLINE void LoadKOf(const KeyRun& k, float* out, int64_t ld) {
   const DF d;
   for (int64_t j = 0; j < k.keys; ++j) {
     const auto* row = static_cast<const typename T::Raw*>(k.base) + j * k.slot_stride;
-    for (int64_t x = 0; x < ld; x += kN) hn::Store(LoadNatural<T>(row + x, k.dim - x), d, out + j * ld + x);
+    for (int64_t x = 0; x < k.dim; x += kN)
+      hn::Store(LoadNatural<T>(row + x, k.dim - x), d, out + j * ld + x);
   }
 }
 
-void WidenRows(DType dtype, const KeyRun& k, float* out, int64_t ld) {
-  if (dtype == DType::kBF16) return WidenRowsOf<BF16>(k, out, ld);
-  if (dtype == DType::kF16) return WidenRowsOf<F16>(k, out, ld);
-  WidenRowsOf<F32>(k, out, ld);
+void LoadK(DType dtype, const KeyRun& k, float* out, int64_t ld) {
+  if (dtype == DType::kBF16) return LoadKOf<BF16>(k, out, ld);
+  if (dtype == DType::kF16) return LoadKOf<F16>(k, out, ld);
+  LoadKOf<F32>(k, out, ld);
 }
 
 template <class T>
-HWY_INLINE void WidenPanelsOf(const KeyRun& v, float* out, int64_t panel_keys, int64_t first_key) {
-  const DF d;
+HWY_INLINE void LoadVOf(const KeyRun& v, float* out, int64_t tile_keys, int64_t first_key) {
+  using Raw = typename T::Raw;
   for (int64_t j = 0; j < v.keys; ++j) {
-    const auto* row = static_cast<const typename T::Raw*>(v.base) + j * v.slot_stride;
-    float* to = out + (first_key + j) * kChunk;
-    for (int64_t x = 0; x < v.dim; x += kChunk, to += panel_keys * kChunk) {
-      hn::Store(LoadNatural<T>(row + x, v.dim - x), d, to);
-      hn::Store(LoadNatural<T>(row + x + kN, v.dim - x - kN), d, to + kN);
-    }
+    const auto* row = static_cast<const Raw*>(v.base) + j * v.slot_stride;
+    Raw* to = reinterpret_cast<Raw*>(out) + (first_key + j) * kChunk;
+    int64_t x = 0;
+    for (; x + kChunk <= v.dim; x += kChunk, to += tile_keys * kChunk)
+      std::memcpy(to, row + x, kChunk * sizeof(Raw));
+    if (x == v.dim) continue;
+    std::memset(to, 0, kChunk * sizeof(Raw));
+    std::memcpy(to, row + x, static_cast<size_t>(v.dim - x) * sizeof(Raw));
   }
 }
 
-void WidenPanels(DType dtype, const KeyRun& v, float* out, int64_t panel_keys, int64_t first_key) {
-  if (dtype == DType::kBF16) return WidenPanelsOf<BF16>(v, out, panel_keys, first_key);
-  if (dtype == DType::kF16) return WidenPanelsOf<F16>(v, out, panel_keys, first_key);
-  WidenPanelsOf<F32>(v, out, panel_keys, first_key);
+void LoadV(DType dtype, const KeyRun& v, float* out, int64_t tile_keys, int64_t first_key) {
+  if (dtype == DType::kBF16) return LoadVOf<BF16>(v, out, tile_keys, first_key);
+  if (dtype == DType::kF16) return LoadVOf<F16>(v, out, tile_keys, first_key);
+  LoadVOf<F32>(v, out, tile_keys, first_key);
 }
 
-// kRows x one panel of two vectors: as many accumulators as the register file holds beside B and a broadcast.
+template <class T>
+HWY_INLINE void PackLaneOf(const void* row, int64_t dim, int64_t lane, float* panel) {
+  const DF d;
+  const auto* p = static_cast<const typename T::Raw*>(row);
+  for (int64_t x = 0; x < dim; x += kN) {
+    HWY_ALIGN float natural[kN];
+    hn::Store(LoadNatural<T>(p + x, dim - x), d, natural);
+    for (int64_t i = 0; i < Least(kN, dim - x); ++i) panel[(x + i) * kChunk + lane] = natural[i];
+  }
+}
+
+void PackLane(DType dtype, const void* row, int64_t dim, int64_t lane, float* panel) {
+  if (dtype == DType::kBF16) return PackLaneOf<BF16>(row, dim, lane, panel);
+  if (dtype == DType::kF16) return PackLaneOf<F16>(row, dim, lane, panel);
+  PackLaneOf<F32>(row, dim, lane, panel);
+}
+
+// The left side of a product, a(i, x): scores take rows of K, [row][x], outputs the weights, [x][row].
+// Knowing which of the strides is 1 leaves few enough pointers for the register file.
+struct RowsOfA {
+  const float* at;
+  int64_t stride;
+  HWY_INLINE RowsOfA Down(int64_t rows) const { return {at + rows * stride, stride}; }
+  // Three rows share a pointer: the others are one and two strides on.
+  template <int kRows>
+  struct Cursor {
+    static constexpr int kPointers = (kRows + 2) / 3;
+    const float* at[kPointers];
+    int64_t stride;
+    HWY_INLINE explicit Cursor(const RowsOfA& a) : stride(a.stride) {
+      for (int p = 0; p < kPointers; ++p) at[p] = a.at + 3 * p * a.stride;
+    }
+    HWY_INLINE float operator[](int i) const { return at[i / 3][i % 3 * stride]; }
+    HWY_INLINE void Next() {
+      for (int p = 0; p < kPointers; ++p) ++at[p];
+    }
+  };
+};
+struct ColumnsOfA {
+  const float* at;
+  int64_t stride;
+  HWY_INLINE ColumnsOfA Down(int64_t rows) const { return {at + rows, stride}; }
+  template <int kRows>
+  struct Cursor {
+    const float* at;
+    int64_t stride;
+    HWY_INLINE explicit Cursor(const ColumnsOfA& a) : at(a.at), stride(a.stride) {}
+    HWY_INLINE float operator[](int i) const { return at[i]; }
+    HWY_INLINE void Next() { at += stride; }
+  };
+};
+
+// kRows x one panel of one or two vectors: as many accumulators as the register file holds beside B and a
+// broadcast. c = scale * a.b, or c += a.b, with columns in the order in which b's type is widened.
 constexpr int kGemmRows = HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86 ? 12 : 6;
 
-template <int kRows>
-HWY_INLINE void GemmBlock(const float* a, int64_t a_row, int64_t a_col, const float* b, int64_t k, float* c,
-                          int64_t c_ld, bool accumulate) {
+template <class T, class A, int kRows, int kVectors, bool kAccumulate>
+HWY_INLINE void GemmBlock(const A& a, const typename T::Raw* b, int64_t k, float* c, int64_t c_ld,
+                          float scale, Portions& portions) {
   const DF d;
-  VF lo[kRows];
-  VF hi[kRows];
+  VF sum[kRows][kVectors];
   for (int i = 0; i < kRows; ++i) {
-    lo[i] = accumulate ? hn::LoadU(d, c + i * c_ld) : hn::Zero(d);
-    hi[i] = accumulate ? hn::LoadU(d, c + i * c_ld + kN) : hn::Zero(d);
+    for (int v = 0; v < kVectors; ++v)
+      sum[i][v] = kAccumulate ? hn::LoadU(d, c + i * c_ld + v * kN) : hn::Zero(d);
   }
-  for (int64_t x = 0; x < k; ++x) {
-    const VF b0 = hn::Load(d, b + x * kChunk);
-    const VF b1 = hn::Load(d, b + x * kChunk + kN);
-    for (int i = 0; i < kRows; ++i) {
-      const VF value = hn::Set(d, a[i * a_row + x * a_col]);
-      lo[i] = hn::MulAdd(value, b0, lo[i]);
-      hi[i] = hn::MulAdd(value, b1, hi[i]);
-    }
-  }
-  for (int i = 0; i < kRows; ++i) {
-    hn::StoreU(lo[i], d, c + i * c_ld);
-    hn::StoreU(hi[i], d, c + i * c_ld + kN);
-  }
-}
-
-template <int kRows>
-HWY_INLINE void GemmRest(int64_t rows, const float* a, int64_t a_row, int64_t a_col, const float* b,
-                         int64_t k, float* c, int64_t c_ld, bool accumulate) {
-  if constexpr (kRows > 0) {
-    if (rows == kRows) return GemmBlock<kRows>(a, a_row, a_col, b, k, c, c_ld, accumulate);
-    GemmRest<kRows - 1>(rows, a, a_row, a_col, b, k, c, c_ld, accumulate);
-  }
-}
-
-// Asks for the lines of some rows in equal portions: as in the few-row loops, a burst would stand in the way
-// of what is being multiplied.
-class Portions {
- public:
-  Portions(const Prefetch& rows, int64_t portions)
-      : base_(static_cast<const char*>(rows.base)),
-        slot_bytes_(rows.slot_bytes),
-        lines_per_row_((rows.row_bytes + 63) / 64),
-        left_(rows.keys * lines_per_row_),
-        portion_((left_ + portions - 1) / portions) {}
-
-  HWY_INLINE void AskForNext() {
-    for (int64_t i = Least(portion_, left_); i > 0; --i, --left_) {
-      __builtin_prefetch(base_ + line_ * 64, 0, 2);
-      if (++line_ == lines_per_row_) {
-        line_ = 0;
-        base_ += slot_bytes_;
+  typename A::template Cursor<kRows> cursor(a);
+  for (int64_t x = 0; x < k;) {
+    portions.AskForNext();
+    for (const int64_t end = Least(x + Portions::kSteps, k); x < end; ++x, cursor.Next(), b += kChunk) {
+      VF part[kVectors];
+      if constexpr (kVectors == 2) {
+        T::LoadChunk(b, part[0], part[1]);
+      } else {
+        part[0] = T::LoadN(b);
+      }
+      for (int i = 0; i < kRows; ++i) {
+        const VF value = hn::Set(d, cursor[i]);
+        for (int v = 0; v < kVectors; ++v) sum[i][v] = hn::MulAdd(value, part[v], sum[i][v]);
       }
     }
   }
-
- private:
-  const char* base_;
-  int64_t slot_bytes_;
-  int64_t lines_per_row_;
-  int64_t left_;
-  int64_t portion_;
-  int64_t line_ = 0;
-};
-
-void Gemm(const float* a, int64_t a_row, int64_t a_col, const float* b, int64_t b_rows, int64_t m, int64_t n,
-          int64_t k, float* c, int64_t c_ld, bool accumulate, const Prefetch& ahead) {
-  if (m == 0 || n == 0) return;
-  Portions portions(ahead, (n + kChunk - 1) / kChunk * ((m + kGemmRows - 1) / kGemmRows));
-  for (int64_t j = 0; j < n; j += kChunk, b += b_rows * kChunk) {
-    int64_t i = 0;
-    for (; i + kGemmRows <= m; i += kGemmRows) {
-      portions.AskForNext();
-      GemmBlock<kGemmRows>(a + i * a_row, a_row, a_col, b, k, c + i * c_ld + j, c_ld, accumulate);
-    }
-    if (i == m) continue;
-    portions.AskForNext();
-    GemmRest<kGemmRows - 1>(m - i, a + i * a_row, a_row, a_col, b, k, c + i * c_ld + j, c_ld, accumulate);
+  const VF factor = hn::Set(d, scale);
+  for (int i = 0; i < kRows; ++i) {
+    for (int v = 0; v < kVectors; ++v)
+      hn::StoreU(kAccumulate ? sum[i][v] : hn::Mul(factor, sum[i][v]), d, c + i * c_ld + v * kN);
   }
+}
+
+template <class T, class A, int kRows, int kVectors, bool kAccumulate>
+HWY_INLINE void GemmRows(int64_t rows, const A& a, const typename T::Raw* b, int64_t k, float* c,
+                         int64_t c_ld, float scale, Portions& portions) {
+  if constexpr (kRows > 0) {
+    if (rows == kRows)
+      return GemmBlock<T, A, kRows, kVectors, kAccumulate>(a, b, k, c, c_ld, scale, portions);
+    GemmRows<T, A, kRows - 1, kVectors, kAccumulate>(rows, a, b, k, c, c_ld, scale, portions);
+  }
+}
+
+// In blocks of nearly equal height: a short last one would wait for its few sums.
+template <class T, class A, int kVectors, bool kAccumulate>
+HWY_INLINE void GemmPanel(A a, const typename T::Raw* b, int64_t m, int64_t k, float* c, int64_t c_ld,
+                          float scale, Portions& portions) {
+  for (int64_t blocks = (m + kGemmRows - 1) / kGemmRows; blocks > 0; --blocks) {
+    const int64_t rows = (m + blocks - 1) / blocks;
+    GemmRows<T, A, kGemmRows, kVectors, kAccumulate>(rows, a, b, k, c, c_ld, scale, portions);
+    a = a.Down(rows);
+    c += rows * c_ld;
+    m -= rows;
+  }
+}
+
+// c[i * c_ld + j] = scale * sum_x a(i, x) * b(x, j), or += that sum, for m rows and n columns, a multiple of
+// kN; panels of b are `panel_stride` apart.
+template <class T, bool kAccumulate, class A>
+HWY_INLINE void Gemm(const A& a, const typename T::Raw* b, int64_t panel_stride, int64_t m, int64_t n,
+                     int64_t k, float* c, int64_t c_ld, float scale, const PrefetchList& ahead) {
+  if (m == 0 || n == 0) return;
+  Portions portions(ahead, (n + kChunk - 1) / kChunk * ((m + kGemmRows - 1) / kGemmRows), k);
+  int64_t j = 0;
+  for (; j + kChunk <= n; j += kChunk, b += panel_stride)
+    GemmPanel<T, A, 2, kAccumulate>(a, b, m, k, c + j, c_ld, scale, portions);
+  if (j < n) GemmPanel<T, A, 1, kAccumulate>(a, b, m, k, c + j, c_ld, scale, portions);
+}
+
+void QkTile(DType /*dtype*/, const float* k, int64_t k_ld, int64_t keys, const float* q, int64_t panel_stride,
+            int64_t rows, int64_t dim, float scale, float* scores, int64_t ld, const PrefetchList& ahead) {
+  Gemm<F32, false>(RowsOfA{k, k_ld}, q, panel_stride, keys, (rows + kN - 1) / kN * kN, dim, scores, ld, scale,
+                   ahead);
+}
+
+template <class T>
+HWY_INLINE void PvTileOf(const float* weights, int64_t ld, int64_t keys, const float* v, int64_t tile_keys,
+                         int64_t rows, int64_t dim, float* acc, int64_t acc_ld, const PrefetchList& ahead) {
+  Gemm<T, true>(ColumnsOfA{weights, ld}, reinterpret_cast<const typename T::Raw*>(v), tile_keys * kChunk,
+                rows, PadToChunk(dim), keys, acc, acc_ld, 1.0F, ahead);
+}
+
+void PvTile(DType dtype, const float* weights, int64_t ld, int64_t keys, const float* v, int64_t tile_keys,
+            int64_t rows, int64_t dim, float* acc, int64_t acc_ld, const PrefetchList& ahead) {
+  if (dtype == DType::kBF16)
+    return PvTileOf<BF16>(weights, ld, keys, v, tile_keys, rows, dim, acc, acc_ld, ahead);
+  if (dtype == DType::kF16)
+    return PvTileOf<F16>(weights, ld, keys, v, tile_keys, rows, dim, acc, acc_ld, ahead);
+  PvTileOf<F32>(weights, ld, keys, v, tile_keys, rows, dim, acc, acc_ld, ahead);
 }
 
 template <bool kCap, bool kAlibi, bool kEdge>
@@ -773,6 +846,7 @@ void SoftmaxColumns(float* scores, int64_t keys, int64_t rows, int64_t ld, const
 constexpr AttentionKernels kTable = {
     .isa = HWY_ARCH_X86 ? (HWY_TARGET == HWY_AVX2 ? Isa::kAvx2 : Isa::kAvx512) : Isa::kNeon,
     .lanes = kChunk,
+    .row_lanes = kN,
     .pack_row = PackRow,
     .qk = Qk,
     .pv = Pv,
@@ -782,9 +856,11 @@ constexpr AttentionKernels kTable = {
     .silu = Silu,
     .store_row = StoreRow,
     .copy_rows = CopyRows,
-    .widen_rows = WidenRows,
-    .widen_panels = WidenPanels,
-    .gemm = Gemm,
+    .load_k = LoadK,
+    .load_v = LoadV,
+    .pack_lane = PackLane,
+    .qk_tile = QkTile,
+    .pv_tile = PvTile,
     .softmax_columns = SoftmaxColumns,
 };
 

@@ -11,25 +11,46 @@ std::atomic<const AttentionKernels*> g_override = nullptr;
 
 #if defined(__x86_64__)
 // The AVX-512 table with the bf16 products of q.k on the dot-product unit. P.V stays in f32: weights rounded
-// to bf16 would cost accuracy for a product that memory limits at the usual group sizes.
+// to bf16 would cost more accuracy than the gate leaves (docs/decisions/0011).
+const AttentionKernels& Wide() { return *HighwayAttentionKernels(Isa::kAvx512); }
+
 void DotQk(DType dtype, const KeyRun& k, const float* q, int64_t rows, int64_t q_ld, float scale,
            float* scores, int64_t scores_ld) {
   if (dtype == DType::kBF16) return avx512bf16::Qk(k, q, rows, q_ld, scale, scores, scores_ld);
-  HighwayAttentionKernels(Isa::kAvx512)->qk(dtype, k, q, rows, q_ld, scale, scores, scores_ld);
+  Wide().qk(dtype, k, q, rows, q_ld, scale, scores, scores_ld);
 }
 
 void DotPackRow(const void* row, DType dtype, int64_t dim, float* out) {
-  const AttentionKernels& wide = *HighwayAttentionKernels(Isa::kAvx512);
-  if (dtype == DType::kBF16) return avx512bf16::PackRow(row, dim, wide.dim_pad(dim), out);
-  wide.pack_row(row, dtype, dim, out);
+  if (dtype == DType::kBF16) return avx512bf16::PackRow(row, dim, Wide().dim_pad(dim), out);
+  Wide().pack_row(row, dtype, dim, out);
+}
+
+void DotLoadK(DType dtype, const KeyRun& k, float* out, int64_t ld) {
+  if (dtype == DType::kBF16) return avx512bf16::LoadK(k, out, ld);
+  Wide().load_k(dtype, k, out, ld);
+}
+
+void DotPackLane(DType dtype, const void* row, int64_t dim, int64_t lane, float* panel) {
+  if (dtype == DType::kBF16) return avx512bf16::PackLane(row, dim, lane, panel);
+  Wide().pack_lane(dtype, row, dim, lane, panel);
+}
+
+void DotQkTile(DType dtype, const float* k, int64_t k_ld, int64_t keys, const float* q, int64_t panel_stride,
+               int64_t rows, int64_t dim, float scale, float* scores, int64_t ld, const PrefetchList& ahead) {
+  if (dtype == DType::kBF16)
+    return avx512bf16::QkTile(k, k_ld, keys, q, panel_stride, rows, dim, scale, scores, ld, ahead);
+  Wide().qk_tile(dtype, k, k_ld, keys, q, panel_stride, rows, dim, scale, scores, ld, ahead);
 }
 
 const AttentionKernels& DotKernels() {
   static const AttentionKernels table = [] {
-    AttentionKernels kernels = *HighwayAttentionKernels(Isa::kAvx512);
+    AttentionKernels kernels = Wide();
     kernels.isa = Isa::kAvx512Bf16;
     kernels.qk = DotQk;
     kernels.pack_row = DotPackRow;
+    kernels.load_k = DotLoadK;
+    kernels.pack_lane = DotPackLane;
+    kernels.qk_tile = DotQkTile;
     return kernels;
   }();
   return table;

@@ -3,9 +3,10 @@
 // Two shapes of the same mathematics:
 //   few rows:  scores [row][key]. K and V are read where they lie, widened in registers, and each element is
 //              used for every row at once. Right when memory is the limit (decode).
-//   many rows: scores [key][row]. K and V tiles are widened to f32 once and multiplied by a register-blocked
-//              GEMM. With rows in the vector lanes neither K nor the scores are ever transposed. Right when
-//              arithmetic is the limit (prefill).
+//   many rows: scores [key][row]. K and V tiles are loaded once into the form in which the table multiplies
+//              their type - widened to f32, or K in pairs of bf16 where there is an instruction for those -
+//              and multiplied by a register-blocked GEMM. With rows in the vector lanes neither K nor the
+//              scores are ever transposed. Right when arithmetic is the limit (prefill).
 #pragma once
 
 #include <cstdint>
@@ -25,6 +26,12 @@ struct Prefetch {
   int64_t head_bytes = 0;
   int64_t row_bytes = 0;
   int64_t keys = 0;
+};
+
+// The same for several pieces of memory.
+struct PrefetchList {
+  const Prefetch* pieces = nullptr;
+  int64_t count = 0;
 };
 
 // K or V of consecutive slots of one page, for one or more kv heads. Strides in elements.
@@ -60,9 +67,11 @@ struct RowState {
 // Everything but sizes is dense f32. `dim_pad(dim)` is dim rounded up to the table's `lanes`.
 struct AttentionKernels {
   Isa isa;
-  // Elements that the few-row loops take at a time; padded rows are multiples of it. Also the width of a GEMM
-  // panel.
+  // Elements that the few-row loops take at a time; padded rows are multiples of it. Also the width of a
+  // panel of rows.
   int64_t lanes;
+  // Rows of a panel that are multiplied at a time; divides `lanes`.
+  int64_t row_lanes;
 
   // --- few rows. Packed rows and accumulators are in the order in which the loops widen `dtype`; store_row
   // undoes it. out[dim_pad] = row, zero-padded; only qk of the same table reads it.
@@ -80,26 +89,37 @@ struct AttentionKernels {
   void (*scale_row)(float* row, int64_t n, float factor);
   // row[0, n) += weight * from[0, n)
   void (*add_scaled_row)(const float* from, int64_t n, float weight, float* row);
-  // x[0, n) = scale * SiLU(x), SiLU(x) = x / (1 + e^-x), for n a multiple of `lanes`. SiLU is within 4 ulp
-  // from -87 on (measured: 2.31 scalar, 3.73 Highway) and 0 below, less than 1.5e-36 off; NaN stays NaN.
+  // x[0, n) = scale * SiLU(x), SiLU(x) = x / (1 + e^-x), for n a multiple of `row_lanes`. SiLU is within 4
+  // ulp from -87 on (measured: 2.31 scalar, 3.73 Highway) and 0 below, less than 1.5e-36 off; NaN stays NaN.
   void (*silu)(float* x, int64_t n, float scale);
   // out[dim] = factor * row, in natural order and of out_dtype; `dtype` is the order's.
   void (*store_row)(const float* row, DType dtype, int64_t dim, float factor, DType out_dtype, void* out);
 
   // Element (key, head, d) of `from` to to + key * slot_stride + head * head_stride + d, in the cache's own
-  // dtype.
+  // dtype. Asks for the rows of `from.ahead`.
   void (*copy_rows)(DType dtype, const KeyRun& from, void* to, int64_t slot_stride, int64_t head_stride);
 
-  // --- many rows. Natural order throughout.
-  // out[key * ld + d] = row, f32, zero-padded to dim_pad.
-  void (*widen_rows)(DType dtype, const KeyRun& k, float* out, int64_t ld);
-  // out[(panel * panel_keys + first_key + key) * lanes + lane], dim split into panels, zero-padded.
-  void (*widen_panels)(DType dtype, const KeyRun& v, float* out, int64_t panel_keys, int64_t first_key);
-  // c[i * c_ld + j] (+)= sum_k a[i * a_row + k * a_col] * b[((j / lanes) * b_rows + k) * lanes + j % lanes];
-  // n is a multiple of lanes. Asks for the rows of `ahead`, of one head, evenly over its run.
-  void (*gemm)(const float* a, int64_t a_row, int64_t a_col, const float* b, int64_t b_rows, int64_t m,
-               int64_t n, int64_t k, float* c, int64_t c_ld, bool accumulate, const Prefetch& ahead);
-  // As softmax_row for rows [0, rows) in the lanes: scores[key * ld + row], ld a multiple of lanes.
+  // --- many rows of one head, natural order. What load_* and pack_lane write is in the table's own form for
+  // `dtype`, never larger than f32; only qk_tile and pv_tile of the same table and dtype read it.
+  // Row j of K to out + j * ld, ld >= dim_pad(dim).
+  void (*load_k)(DType dtype, const KeyRun& k, float* out, int64_t ld);
+  // V of keys first_key.. of a tile of `tile_keys` to out, which holds tile_keys * dim_pad(dim) floats.
+  // All keys of a tile are loaded, in order, before it is multiplied.
+  void (*load_v)(DType dtype, const KeyRun& v, float* out, int64_t tile_keys, int64_t first_key);
+  // A row of q to lane `lane` of a panel of `lanes` rows, dim_pad(dim) * lanes in all.
+  void (*pack_lane)(DType dtype, const void* row, int64_t dim, int64_t lane, float* panel);
+  // scores[key * ld + row] = scale * k(key) . q(row) for keys [0, keys) and rows [0, rows) rounded up to
+  // row_lanes. Panel i of q begins at q + i * panel_stride. Asks for the rows of `ahead`, evenly over its
+  // run.
+  void (*qk_tile)(DType dtype, const float* k, int64_t k_ld, int64_t keys, const float* q,
+                  int64_t panel_stride, int64_t rows, int64_t dim, float scale, float* scores, int64_t ld,
+                  const PrefetchList& ahead);
+  // acc[row * acc_ld + d] += sum over keys [0, keys) of weights[key * ld + row] * v(key, d) for rows
+  // [0, rows) and d up to dim_pad(dim).
+  void (*pv_tile)(DType dtype, const float* weights, int64_t ld, int64_t keys, const float* v,
+                  int64_t tile_keys, int64_t rows, int64_t dim, float* acc, int64_t acc_ld,
+                  const PrefetchList& ahead);
+  // As softmax_row for rows [0, rows) in the lanes: scores[key * ld + row], ld a multiple of row_lanes.
   // factor[row] is written. `edge`: some row's window is not the whole tile.
   void (*softmax_columns)(float* scores, int64_t keys, int64_t rows, int64_t ld, const RowWindow* windows,
                           bool edge, bool alibi, const ScoreRule& rule, RowState* states, float* factors);

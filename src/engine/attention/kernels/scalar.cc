@@ -122,31 +122,39 @@ void StoreRow(const float* row, DType /*order*/, int64_t dim, float factor, DTyp
   for (int64_t d = 0; d < dim; ++d) Store(out, out_dtype, d, factor * row[d]);
 }
 
-void WidenRows(DType dtype, const KeyRun& k, float* out, int64_t ld) {
+void LoadK(DType dtype, const KeyRun& k, float* out, int64_t ld) {
   for (int64_t j = 0; j < k.keys; ++j) {
-    for (int64_t d = 0; d < ld; ++d)
-      out[j * ld + d] = d < k.dim ? Load(k.base, dtype, j * k.slot_stride + d) : 0.0F;
+    for (int64_t d = 0; d < k.dim; ++d) out[j * ld + d] = Load(k.base, dtype, j * k.slot_stride + d);
   }
 }
 
-void WidenPanels(DType dtype, const KeyRun& v, float* out, int64_t panel_keys, int64_t first_key) {
-  for (int64_t d = 0; d < Pad(v.dim); ++d) {
-    for (int64_t j = 0; j < v.keys; ++j) {
-      out[((d / kLanes) * panel_keys + first_key + j) * kLanes + d % kLanes] =
-          d < v.dim ? Load(v.base, dtype, j * v.slot_stride + d) : 0.0F;
+void LoadV(DType dtype, const KeyRun& v, float* out, int64_t /*tile_keys*/, int64_t first_key) {
+  LoadK(dtype, v, out + first_key * Pad(v.dim), Pad(v.dim));
+}
+
+void PackLane(DType dtype, const void* row, int64_t dim, int64_t lane, float* panel) {
+  for (int64_t d = 0; d < dim; ++d) panel[d * kLanes + lane] = Load(row, dtype, d);
+}
+
+void QkTile(DType /*dtype*/, const float* k, int64_t k_ld, int64_t keys, const float* q, int64_t panel_stride,
+            int64_t rows, int64_t dim, float scale, float* scores, int64_t ld,
+            const PrefetchList& /*ahead*/) {
+  for (int64_t j = 0; j < keys; ++j) {
+    for (int64_t r = 0; r < Pad(rows); ++r) {
+      const float* lane = q + r / kLanes * panel_stride + r % kLanes;
+      float sum = 0;
+      for (int64_t d = 0; d < dim; ++d) sum += k[j * k_ld + d] * lane[d * kLanes];
+      scores[j * ld + r] = scale * sum;
     }
   }
 }
 
-void Gemm(const float* a, int64_t a_row, int64_t a_col, const float* b, int64_t b_rows, int64_t m, int64_t n,
-          int64_t k, float* c, int64_t c_ld, bool accumulate, const Prefetch& /*ahead*/) {
-  for (int64_t i = 0; i < m; ++i) {
-    for (int64_t j = 0; j < n; ++j) {
-      float sum = accumulate ? c[i * c_ld + j] : 0.0F;
-      for (int64_t x = 0; x < k; ++x) {
-        sum += a[i * a_row + x * a_col] * b[((j / kLanes) * b_rows + x) * kLanes + j % kLanes];
-      }
-      c[i * c_ld + j] = sum;
+void PvTile(DType /*dtype*/, const float* weights, int64_t ld, int64_t keys, const float* v,
+            int64_t /*tile_keys*/, int64_t rows, int64_t dim, float* acc, int64_t acc_ld,
+            const PrefetchList& /*ahead*/) {
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t j = 0; j < keys; ++j) {
+      for (int64_t d = 0; d < dim; ++d) acc[r * acc_ld + d] += weights[j * ld + r] * v[j * Pad(dim) + d];
     }
   }
 }
@@ -183,6 +191,7 @@ void SoftmaxColumns(float* s, int64_t keys, int64_t rows, int64_t ld, const RowW
 const AttentionKernels kAttentionKernelsScalar = {
     .isa = Isa::kScalar,
     .lanes = kLanes,
+    .row_lanes = kLanes,
     .pack_row = PackRow,
     .qk = Qk,
     .pv = Pv,
@@ -192,9 +201,11 @@ const AttentionKernels kAttentionKernelsScalar = {
     .silu = Silu,
     .store_row = StoreRow,
     .copy_rows = CopyRows,
-    .widen_rows = WidenRows,
-    .widen_panels = WidenPanels,
-    .gemm = Gemm,
+    .load_k = LoadK,
+    .load_v = LoadV,
+    .pack_lane = PackLane,
+    .qk_tile = QkTile,
+    .pv_tile = PvTile,
     .softmax_columns = SoftmaxColumns,
 };
 

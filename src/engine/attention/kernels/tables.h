@@ -10,11 +10,15 @@ extern const AttentionKernels kAttentionKernelsScalar;
 // The Highway kernels compiled for `isa`; null if they were not.
 const AttentionKernels* HighwayAttentionKernels(Isa isa);
 
-// kernels/avx512bf16.cc: qk and pack_row for bf16. `pad` is dim rounded up to a multiple of 32.
+// kernels/avx512bf16.cc: entries of the table for bf16. `pad` is dim rounded up to a multiple of 32.
 namespace avx512bf16 {
 void Qk(const KeyRun& k, const float* q, int64_t rows, int64_t q_ld, float scale, float* scores,
         int64_t scores_ld);
 void PackRow(const void* row, int64_t dim, int64_t pad, float* out);
+void LoadK(const KeyRun& k, float* out, int64_t ld);
+void PackLane(const void* row, int64_t dim, int64_t lane, float* panel);
+void QkTile(const float* k, int64_t k_ld, int64_t keys, const float* q, int64_t panel_stride, int64_t rows,
+            int64_t dim, float scale, float* scores, int64_t ld, const PrefetchList& ahead);
 }  // namespace avx512bf16
 
 // Makes ActiveAttentionKernels return `kernels` until called with null: a table that counts and forwards

@@ -26,7 +26,7 @@ constexpr int64_t kCutRows = 256;         // a sequence of up to this many rows 
 constexpr int64_t kMostRows = 512;        // rows of a query block in prefill; their q and output stay near L2
 constexpr int64_t kFewestRows = 128;      // ... where there would be too few blocks
 constexpr int64_t kItemsPerThread = 4;    // wanted in prefill
-constexpr int64_t kManyRowsTile = 96;     // keys of a widened tile: a multiple of the GEMM's 6 and 12 rows
+constexpr int64_t kManyRowsTile = 96;     // keys of a loaded tile: a multiple of the GEMM's 6 and 12 rows
 constexpr int64_t kTileBytes = 64 << 10;  // K of one tile of the few-row walk
 constexpr int64_t kTargetSplits =
     16;  // key ranges of a long sequence; more only pay for their partial results
@@ -97,7 +97,7 @@ void CutKeys(const NormalBatch& batch, const RowBlock& block, KeyRange keys, int
   *partials += splits * stride;
 }
 
-// Queries of one prefill block. It decides how often K and V are widened, and no bit of the result.
+// Queries of one prefill block. It decides how often K and V are loaded, and no bit of the result.
 int64_t PrefillQueries(const NormalBatch& batch, int64_t cut_queries, int threads) {
   const auto items = [&](int64_t queries) {
     int64_t count = 0;

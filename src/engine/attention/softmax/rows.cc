@@ -4,8 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/attention/query_panels.h"
-
 namespace pagoda {
 namespace {
 
@@ -165,9 +163,9 @@ void RowWork::PackQ(int64_t head, int64_t row, const void* from) {
     context_->kernels.pack_row(from, dtype, batch.head_dim, q_ + (head * rows_ + row) * layout_->q_ld_);
     return;
   }
-  // k_tile_ has room for one natural row and isn't in use yet.
-  PackIntoPanel(context_->kernels, from, dtype, batch.head_dim, batch.scale, row, k_tile_,
-                q_ + head * RoundUp(rows_, layout_->lanes_) * layout_->q_ld_);
+  const auto [panel, lane] = LaneOf(q_ + head * RoundUp(rows_, layout_->lanes_) * layout_->q_ld_, row,
+                                    layout_->lanes_, layout_->q_ld_);
+  context_->kernels.pack_lane(dtype, from, batch.head_dim, lane, panel);
 }
 
 KeyRun RowWork::RunOf(int64_t key, int64_t end, int64_t head, int64_t heads, bool value) const {
@@ -180,6 +178,16 @@ Prefetch RowWork::Ahead(KeyRange keys, int64_t head, int64_t heads, bool value) 
   return PrefetchOf(RunOf(keys.begin, keys.end, head, heads, value), context_->kv.dtype);
 }
 
+PrefetchRuns RowWork::AheadOf(KeyRange keys, int64_t head, bool value) const {
+  PrefetchRuns runs;
+  while (!keys.empty()) {
+    const KeyRun run = RunOf(keys.begin, keys.end, head, 1, value);
+    runs.Add(run, context_->kv.dtype);
+    keys.begin += run.keys;
+  }
+  return runs;
+}
+
 void RowWork::Attend(KeyRange keys, KeyRange next, bool ask_ahead) {
   if (!few()) return AttendMany(keys, next, ask_ahead);
   const ScoreMatrix scores = layout_->Scores(scores_, rows_, keys.end - keys.begin);
@@ -188,7 +196,7 @@ void RowWork::Attend(KeyRange keys, KeyRange next, bool ask_ahead) {
   ValuesOfFew(keys, scores, ask_ahead ? next : KeyRange{});
 }
 
-// A few rows at a time, so that their scores stay in L1 from step to step; K and V are widened once for all.
+// A few rows at a time, so that their scores stay in L1 from step to step; K and V are loaded once for all.
 // Where a mask cuts a tile off, each of these parts stops at the last key that it sees.
 void RowWork::AttendMany(KeyRange tile, KeyRange next, bool ask_ahead) {
   const bool edge = SetWindows(tile);
@@ -199,18 +207,16 @@ void RowWork::AttendMany(KeyRange tile, KeyRange next, bool ask_ahead) {
     const bool last = h + 1 == block_.heads;
     const KeyRange ahead = !ask_ahead ? KeyRange{} : last ? next : tile;
     const int64_t ahead_head = last ? 0 : h + 1;
-    const int64_t share = parts == 0 ? 0 : (ahead.end - ahead.begin + parts - 1) / parts;
-    WidenKeys(tile, h);
+    LoadKeys(tile, h);
     for (int64_t part = 0; part < parts; ++part) {
       const int64_t row = seeing.begin + part * kScoreRows;
       const RowRange rows{row, std::min(row + kScoreRows, seeing.end)};
       const int64_t keys = std::min(tile.end, sights_[rows.end - 1].end) - tile.begin;
-      const int64_t ask = ahead.begin + part * share;
-      const KeyRange ask_for{ask, std::min(ask + share, ahead.end)};
-      ScoresOfRows(keys, h, rows, scores_, ld, Ahead(ask_for, ahead_head, 1, false));
+      const KeyRange ask_for = PartOf(ahead, part, parts);
+      ScoresOfRows(keys, h, rows, scores_, ld, AheadOf(ask_for, ahead_head, false));
       WeightsOfRows(keys, h, rows, edge, scores_, ld);
-      if (part == 0) WidenValues(tile, h);
-      ValuesOfRows(tile, keys, h, rows, scores_, ld, Ahead(ask_for, ahead_head, 1, true));
+      if (part == 0) LoadValues(tile, h);
+      ValuesOfRows(tile, keys, h, rows, scores_, ld, AheadOf(ask_for, ahead_head, true));
     }
   }
 }
@@ -221,7 +227,7 @@ void RowWork::Scores(KeyRange keys, const ScoreMatrix& scores) {
     for (int64_t key = keys.begin; key < keys.end; key += layout_->tile_keys_) {
       const KeyRange tile{key, std::min(key + layout_->tile_keys_, keys.end)};
       const RowRange rows = SeeingRows(tile);
-      WidenKeys(tile, h);
+      LoadKeys(tile, h);
       ScoresOfRows(tile.end - tile.begin, h, rows,
                    scores.data + h * scores.head_stride + (key - keys.begin) * scores.ld + rows.begin,
                    scores.ld);
@@ -245,7 +251,7 @@ void RowWork::Values(KeyRange keys, const ScoreMatrix& weights) {
     for (int64_t key = keys.begin; key < keys.end; key += layout_->tile_keys_) {
       const KeyRange tile{key, std::min(key + layout_->tile_keys_, keys.end)};
       const RowRange rows = SeeingRows(tile);
-      WidenValues(tile, h);
+      LoadValues(tile, h);
       ValuesOfRows(tile, tile.end - tile.begin, h, rows,
                    weights.data + h * weights.head_stride + (key - keys.begin) * weights.ld + rows.begin,
                    weights.ld);
@@ -314,31 +320,30 @@ RowWork::RowRange RowWork::SeeingRows(KeyRange keys) const {
   return rows;
 }
 
-void RowWork::WidenKeys(KeyRange tile, int64_t head) const {
+void RowWork::LoadKeys(KeyRange tile, int64_t head) const {
   for (int64_t key = tile.begin; key < tile.end;) {
     const KeyRun run = RunOf(key, tile.end, head, 1, false);
-    context_->kernels.widen_rows(context_->kv.dtype, run, k_tile_ + (key - tile.begin) * layout_->q_ld_,
-                                 layout_->q_ld_);
+    context_->kernels.load_k(context_->kv.dtype, run, k_tile_ + (key - tile.begin) * layout_->q_ld_,
+                             layout_->q_ld_);
     key += run.keys;
   }
 }
 
-void RowWork::WidenValues(KeyRange tile, int64_t head) const {
+void RowWork::LoadValues(KeyRange tile, int64_t head) const {
   for (int64_t key = tile.begin; key < tile.end;) {
     const KeyRun run = RunOf(key, tile.end, head, 1, true);
-    context_->kernels.widen_panels(context_->kv.dtype, run, v_tile_, tile.end - tile.begin, key - tile.begin);
+    context_->kernels.load_v(context_->kv.dtype, run, v_tile_, tile.end - tile.begin, key - tile.begin);
     key += run.keys;
   }
 }
 
 void RowWork::ScoresOfRows(int64_t keys, int64_t head, RowRange rows, float* scores, int64_t ld,
-                           const Prefetch& ahead) const {
+                           const PrefetchRuns& ahead) const {
   const int64_t lanes = layout_->lanes_;
-  // Panels of q are head_dim deep but q_ld_ apart per row, so that few and many rows need the same room.
   const float* q = q_ + (head * RoundUp(rows_, lanes) + rows.begin) * layout_->q_ld_;
-  context_->kernels.gemm(k_tile_, layout_->q_ld_, 1, q, layout_->q_ld_, keys,
-                         RoundUp(rows.end - rows.begin, lanes), context_->batch.head_dim, scores, ld, false,
-                         ahead);
+  context_->kernels.qk_tile(context_->kv.dtype, k_tile_, layout_->q_ld_, keys, q, lanes * layout_->q_ld_,
+                            rows.end - rows.begin, context_->batch.head_dim, context_->batch.scale, scores,
+                            ld, ahead.list());
 }
 
 void RowWork::WeightsOfRows(int64_t keys, int64_t head, RowRange rows, bool edge, float* scores, int64_t ld) {
@@ -353,9 +358,10 @@ void RowWork::WeightsOfRows(int64_t keys, int64_t head, RowRange rows, bool edge
 }
 
 void RowWork::ValuesOfRows(KeyRange tile, int64_t keys, int64_t head, RowRange rows, const float* weights,
-                           int64_t ld, const Prefetch& ahead) {
-  context_->kernels.gemm(weights, 1, ld, v_tile_, tile.end - tile.begin, rows.end - rows.begin,
-                         layout_->acc_ld_, keys, Acc(head, rows.begin), layout_->acc_ld_, true, ahead);
+                           int64_t ld, const PrefetchRuns& ahead) {
+  context_->kernels.pv_tile(context_->kv.dtype, weights, ld, keys, v_tile_, tile.end - tile.begin,
+                            rows.end - rows.begin, context_->batch.head_dim_v, Acc(head, rows.begin),
+                            layout_->acc_ld_, ahead.list());
 }
 
 float* RowWork::Acc(int64_t head, int64_t row) const {
@@ -365,8 +371,6 @@ float* RowWork::Acc(int64_t head, int64_t row) const {
 void RowWork::StoreOutput() const {
   const NormalBatch& batch = context_->batch;
   const SoftmaxCall& call = context_->call;
-  // With few rows the accumulators are in the order of the cache's dtype; GEMM leaves them in natural order.
-  const DType order = few() ? context_->kv.dtype : DType::kF32;
   for (int64_t h = 0; h < block_.heads; ++h) {
     for (int64_t i = 0; i < rows_; ++i) {
       const int64_t row = batch.q_begin[block_.sequence] + block_.first_query + i / batch.group;
@@ -389,7 +393,7 @@ void RowWork::StoreOutput() const {
       constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
       const float factor = broken ? kNaN : sum > 0 ? shrink / sum : 0.0F;
       context_->kernels.store_row(
-          Acc(h, i), order, batch.head_dim_v, factor, call.out.dtype,
+          Acc(h, i), context_->kv.dtype, batch.head_dim_v, factor, call.out.dtype,
           ElementAt(call.out.data, row * call.out.strides[0] + head * call.out.strides[1], call.out.dtype));
       if (!call.lse.empty()) {
         static_cast<float*>(call.lse.data)[row * call.lse.strides[0] + head * call.lse.strides[1]] =

@@ -3,7 +3,7 @@
 //
 // A block's rows are the (query, head of the group) pairs that read the same K and V: row i of a kv head is
 // query first_query + i / group, query head head * group + i % group. With few rows K and V are read in
-// place, with many they are widened once and multiplied (see kernels.h); a block's result depends on its rows
+// place, with many they are loaded once and multiplied (see kernels.h); a block's result depends on its rows
 // and tiles alone.
 #pragma once
 
@@ -134,18 +134,19 @@ class RowWork {
   void WeightsOfFew(KeyRange keys, const ScoreMatrix& scores);
   void ValuesOfFew(KeyRange keys, const ScoreMatrix& weights, KeyRange ask_for);
 
-  // --- many rows, one head. A tile is widened, then multiplied with some rows: its first `keys` keys, whose
+  // --- many rows, one head. A tile is loaded, then multiplied with some rows: its first `keys` keys, whose
   // scores begin at `scores` with those of its first key and the first of `rows`.
   void AttendMany(KeyRange tile, KeyRange next, bool ask_ahead);
   RowRange SeeingRows(KeyRange keys) const;
-  void WidenKeys(KeyRange tile, int64_t head) const;
-  void WidenValues(KeyRange tile, int64_t head) const;
+  void LoadKeys(KeyRange tile, int64_t head) const;
+  void LoadValues(KeyRange tile, int64_t head) const;
   void ScoresOfRows(int64_t keys, int64_t head, RowRange rows, float* scores, int64_t ld,
-                    const Prefetch& ahead = {}) const;
+                    const PrefetchRuns& ahead = {}) const;
   void WeightsOfRows(int64_t keys, int64_t head, RowRange rows, bool edge, float* scores, int64_t ld);
   void ValuesOfRows(KeyRange tile, int64_t keys, int64_t head, RowRange rows, const float* weights,
-                    int64_t ld, const Prefetch& ahead = {});
+                    int64_t ld, const PrefetchRuns& ahead = {});
   Prefetch Ahead(KeyRange keys, int64_t head, int64_t heads, bool value) const;
+  PrefetchRuns AheadOf(KeyRange keys, int64_t head, bool value) const;
 
   const RowContext* context_;
   const RowLayout* layout_;

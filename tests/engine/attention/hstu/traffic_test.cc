@@ -123,7 +123,7 @@ struct Measured {
 
 Measured Measure(const HstuVariant& variant, const HstuProblem& problem, int threads) {
   HstuCall call = problem.call();
-  const CountingKernels counting(call.q.data, call.q.elements() * SizeOf(call.q.dtype));
+  const CountingKernels counting;
   const HstuPlan plan = PlanHstu(variant, problem.batch(), threads);
   const HstuSpec& spec = problem.spec();
   Buffer out(call.q.shape[0] * spec.q_heads * spec.head_dim_v * sizeof(float));

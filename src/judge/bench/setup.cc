@@ -165,6 +165,8 @@ RunSetup MakeSetup(const Suite& suite, const Selection& selection, const Subject
   setup.cases = CasesOf(suite, selection);
   setup.variants = VariantsOf(suite, selection, setup.cases, subject);
   setup.baseline = BaselineOf(suite, selection, setup.variants);
+  std::copy_if(setup.variants.begin(), setup.variants.end(), std::back_inserter(setup.choosers),
+               [&](const std::string& v) { return subject.Chooses(v); });
   DescribeCases(setup, subject);
   return setup;
 }
@@ -213,6 +215,7 @@ Manifest ManifestOf(const RunSetup& setup) {
   manifest.sweeps = SweepsOf(setup.cases);
   manifest.variants = setup.variants;
   manifest.baseline = setup.baseline;
+  manifest.choosers = setup.choosers;
   manifest.unsupported = setup.unsupported;
   manifest.settings = {{"epoch_ms", fmt::format("{}", setup.Protocol().epoch_ns / 1e6)}};
   return manifest;

@@ -28,6 +28,7 @@ struct RunSetup {
   std::vector<CaseSpec> cases;
   std::vector<CaseFacts> facts;
   std::vector<std::string> variants;  // in the order asked for
+  std::vector<std::string> choosers;  // of them
   std::string baseline;
   std::vector<Unsupported> unsupported;
   std::vector<std::string> left_out;  // by a budget, a sentence each

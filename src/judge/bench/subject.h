@@ -83,6 +83,8 @@ class Subject {
   // Whether there is a variant of that name, which may be more than Variants() lists: a file's, say. May
   // throw Error naming what is wrong with it.
   virtual bool Has(std::string_view variant) const;
+  // Whether the variant runs one of the others, by a choice of its own.
+  virtual bool Chooses(std::string_view /*variant*/) const { return false; }
   // Nothing if the variant computes the case, else the reason.
   virtual std::optional<std::string> WhyNot(const CaseSpec& spec, std::string_view variant) const = 0;
   virtual CaseFacts Facts(const CaseSpec& spec) const = 0;

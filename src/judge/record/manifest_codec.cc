@@ -192,6 +192,7 @@ json Encode(const Manifest& manifest) {
           {"sweeps", Encode(manifest.sweeps)},
           {"variants", manifest.variants},
           {"baseline", manifest.baseline},
+          {"choosers", manifest.choosers},
           {"programs", std::move(programs)},
           {"launches", manifest.launches},
           {"delta", manifest.delta},
@@ -220,6 +221,7 @@ Manifest DecodeManifest(const io::JsonField& file) {
   }
   manifest.variants = StringsIn(file.At("variants"));
   manifest.baseline = file.At("baseline").String();
+  if (const auto choosers = file.Find("choosers")) manifest.choosers = StringsIn(*choosers);  // older: none
   if (const auto programs = file.Find("programs")) {  // older manifests have none
     for (const io::JsonField& x : programs->Elements()) {
       manifest.programs.push_back({.name = x.At("name").String(),

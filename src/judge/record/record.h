@@ -197,6 +197,7 @@ struct Manifest {
   std::vector<Sweep> sweeps;          // a case may be on several
   std::vector<std::string> variants;  // the baseline among them
   std::string baseline;
+  std::vector<std::string> choosers;      // those of the variants that run one of the others
   std::vector<ManifestProgram> programs;  // those of the variants that are no libraries
   int launches = 12;                      // J, per case
   double delta = 0.01;                    // the smallest relative difference that matters

@@ -16,6 +16,9 @@ std::string WithInterval(const Estimate& ratio) {
   return RatioWithInterval(ratio.value, ratio.low, ratio.high);
 }
 
+// A chooser may be measured faster than what it chose.
+std::string SignedPercent(double share) { return fmt::format("{:.1f}%", 100 * share); }
+
 std::string Number(int count) { return count == 0 ? "none" : Count(count); }
 
 std::string TiedChoice(const RunVerdict& run, double delta) {
@@ -132,6 +135,21 @@ std::string Correctness(const Replay& replay) {
                      Counted(static_cast<int64_t>(variants.size()), "variant", "variants"),
                      Counted(static_cast<int64_t>(cases.size()), "case", "cases"),
                      Counted(static_cast<int64_t>(seeds.size()), "seed", "seeds"), bitwise);
+}
+
+std::vector<std::string> RegretSentences(const Replay& replay) {
+  std::vector<std::string> sentences;
+  for (const Regret& r : replay.run.regrets) {
+    const Estimate& worst = r.worst.regret;
+    sentences.push_back(
+        fmt::format("{}: regret against the fastest other variant of each of {}: median {}, worst {} [{}, "
+                    "{}] ({}, where {} is "
+                    "fastest)",
+                    r.chooser, Counted(std::ssize(r.cases), "case", "cases"), SignedPercent(r.median),
+                    SignedPercent(worst.value), SignedPercent(worst.low), SignedPercent(worst.high),
+                    r.worst.case_name, r.worst.best));
+  }
+  return sentences;
 }
 
 std::string Resolution(const Replay& replay) {

@@ -89,6 +89,7 @@ class Printer {
     if (!replay_.run.contrasts.empty()) {
       text_ += HtmlTable(SummaryTable(replay_), "Summary");
       Paragraph("How to read it: " + Sentence(Legend(replay_) + "; intervals are at 95%"));
+      for (const std::string& sentence : RegretSentences(replay_)) Paragraph(Sentence(sentence));
     }
     text_ += ForestPlot(replay_);
   }

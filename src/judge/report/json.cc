@@ -172,6 +172,21 @@ Json ToJson(const Recommendation& r) {
           {"sentences", r.sentences}};
 }
 
+Json RegretsToJson(const RunVerdict& run) {
+  Json regrets = Json::array();
+  for (const Regret& r : run.regrets) {
+    Json cases = Json::array();
+    for (const CaseRegret& c : r.cases)
+      cases.push_back({{"case", c.case_name}, {"best", c.best}, {"regret", ToJson(c.regret)}});
+    regrets.push_back(
+        {{"chooser", r.chooser},
+         {"median", r.median},
+         {"worst", {{"case", r.worst.case_name}, {"best", r.worst.best}, {"regret", ToJson(r.worst.regret)}}},
+         {"cases", cases}});
+  }
+  return regrets;
+}
+
 Json WarningsToJson(const Replay& replay) {
   Json warnings = Json::array();
   for (const WarningText& w : WarningsOf(replay)) {
@@ -202,6 +217,7 @@ std::string JsonReport(const Replay& replay, const ReportPaths& paths, int inden
   json["contrasts"] = Json::array();
   for (const Contrast& contrast : run.contrasts) json["contrasts"].push_back(ToJson(run, contrast));
   json["cases"] = RankingsToJson(run);
+  json["regrets"] = RegretsToJson(run);
   json["sweeps"] = SweepsToJson(run);
   json["figures"] = FiguresToJson(run);
   json["gate"] = {{"passed", run.gates_passed},

@@ -51,6 +51,7 @@ class Printer {
     Item("Run: " + MarkdownLiteral(RunLine(replay_)));
     Item("Correct: " + MarkdownLiteral(Correctness(replay_)));
     Item("Resolution: " + MarkdownLiteral(Resolution(replay_)));
+    for (const std::string& sentence : RegretSentences(replay_)) Item(MarkdownLiteral(sentence));
     Item("Launches: " + MarkdownLiteral(LaunchLine(replay_)));
     text_ += '\n';
   }

@@ -100,6 +100,7 @@ class Printer {
       Item(Legend(replay_));
     }
     Item(Resolution(replay_));
+    for (const std::string& sentence : RegretSentences(replay_)) Item(sentence);
     text_ += '\n';
   }
 

@@ -171,6 +171,7 @@ RunVerdict Judge(const Manifest& manifest, const Records& records) {
   const Duels duels(manifest.variants, pairs);
   AddContrasts(manifest, duels, run);
   run.cases = RankCases(manifest.variants, sorted, duels);
+  run.regrets = RegretsOf(manifest.choosers, run.cases, duels);
   run.sweeps = JudgeSweeps(manifest, sorted, run.cases, duels, run.statistic);
 
   const Duel overall = [&duels](std::string_view a, std::string_view b) -> const Outcome& {

@@ -11,6 +11,7 @@
 #include "judge/verdict/figures.h"
 #include "judge/verdict/ranking.h"
 #include "judge/verdict/recommend.h"
+#include "judge/verdict/regret.h"
 #include "judge/verdict/sweep.h"
 
 namespace pagoda::judge {
@@ -70,6 +71,7 @@ struct RunVerdict {
   std::vector<Contrast> contrasts;   // every other variant against the baseline, in the manifest's order
   std::vector<CaseRanking> cases;    // in the manifest's order
   std::vector<SweepVerdict> sweeps;  // in the manifest's order
+  std::vector<Regret> regrets;       // of the variants that choose
   std::vector<Figures> figures;      // cases x variants, in the manifest's order
   std::vector<NullFigures> nulls;    // in the manifest's order
 

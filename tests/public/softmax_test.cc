@@ -211,7 +211,7 @@ TEST(PublicSoftmax, VariantsAreFoundByName) {
     EXPECT_TRUE(names.insert(std::string(NameOf(*variant))).second);
   }
   EXPECT_EQ(names, (std::set<std::string>{"gather", "spmd_paged_attention", "spmd_paged_attention_highperf",
-                                          "paged_attention_unroll", "paged_attention_unroll_4dims"}));
+                                          "paged_attention_unroll", "paged_attention_unroll_4dims", "auto"}));
   EXPECT_EQ(pagoda::FindSoftmaxVariant("Gather"), nullptr);
   EXPECT_EQ(pagoda::FindSoftmaxVariant("gathe"), nullptr);
   EXPECT_EQ(pagoda::FindSoftmaxVariant(""), nullptr);

@@ -14,6 +14,7 @@
 
 #include "app/commands/command.h"
 #include "app/commands/console.h"
+#include "app/commands/explain.h"
 #include "app/commands/launch.h"
 #include "app/commands/measuring.h"
 #include "app/commands/report.h"
@@ -21,8 +22,10 @@
 #include "app/commands/usage.h"
 #include "app/subjects/attention_subject.h"
 #include "app/subjects/kernel_library.h"
+#include "app/subjects/machine_store.h"
 #include "app/subjects/outside.h"
 #include "app/subjects/program.h"
+#include "base/hash.h"
 #include "base/shell_words.h"
 #include "base/suggest.h"
 #include "base/sys/machine_lock.h"
@@ -216,6 +219,11 @@ class Bench {
     manifest.seed = options_.seed;
     manifest.threads = context_.Threads();
     manifest.settings["budget"] = BudgetText(budget_s_, options_.launches);
+    if (!manifest.choosers.empty()) {
+      UseMachineModel(false, context_.quiet);
+      manifest.settings["machine_model"] =
+          fmt::format("{:016x}", HashOf(EncodeMachine(CurrentMachineModel(), ThisMachine())));
+    }
     manifest.time = judge::UtcTime();
     manifest.command_line = CommandLineHere(context_.argv);
     manifest.not_measured = judge::NotMeasured(setup_, manifest.threads);

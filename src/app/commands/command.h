@@ -43,6 +43,7 @@ struct CommandContext {
 void AddMachine(CLI::App& app, CommandContext& context);
 void AddList(CLI::App& app, CommandContext& context);
 void AddAttend(CLI::App& app, CommandContext& context);
+void AddExplain(CLI::App& app, CommandContext& context);
 void AddGate(CLI::App& app, CommandContext& context);
 void AddBench(CLI::App& app, CommandContext& context);
 void AddLaunch(CLI::App& app, CommandContext& context);  // hidden: one launch of bench in a fresh process

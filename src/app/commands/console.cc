@@ -57,5 +57,6 @@ void Progress::Step(std::string_view now) {
 void PrintError(std::string_view text) { PrintNote("error:", judge::Ink::kBad, text); }
 
 void PrintWarning(std::string_view text) { PrintNote("warning:", judge::Ink::kDoubt, text); }
+void PrintNotice(std::string_view text) { PrintNote("note:", judge::Ink::kPlain, text); }
 
 }  // namespace pagoda::app

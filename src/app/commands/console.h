@@ -17,6 +17,8 @@ bool UsesColour(std::FILE* stream);
 void PrintError(std::string_view text);
 // "pagoda: warning: ..." on stderr.
 void PrintWarning(std::string_view text);
+// "pagoda: note: ..." on stderr.
+void PrintNotice(std::string_view text);
 
 // A line on stderr that tells how far a command is and how long the rest may take. Only on a terminal, never
 // when quiet; gone when the object is.

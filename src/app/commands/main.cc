@@ -25,6 +25,7 @@ void AddCommands(CLI::App& app, CommandContext& context) {
   AddMachine(app, context);
   AddList(app, context);
   AddAttend(app, context);
+  AddExplain(app, context);
   AddGate(app, context);
   AddBench(app, context);
   AddReport(app, context);

@@ -84,6 +84,7 @@ AttendResult AttendWith(const CaseFile& c, const Problem& problem, Kernels& kern
       continue;
     }
     const auto& variant = **found;
+    if (Chooses(name)) kernels.KnowMachine();
     if (const Support support = Op::Supports(variant, problem.batch); !support.ok) {
       row.why_not = fmt::format("{} {}", support.field, support.reason);
       continue;

@@ -71,6 +71,8 @@ bool AttentionSubject::Has(std::string_view variant) const {
   return ParseOutside(variant).has_value() || Subject::Has(variant);
 }
 
+bool AttentionSubject::Chooses(std::string_view variant) const { return app::Chooses(variant); }
+
 std::optional<std::string> AttentionSubject::WhyNot(const judge::CaseSpec& spec,
                                                     std::string_view variant) const {
   if (CommandOf(variant) != nullptr) {
@@ -139,6 +141,7 @@ AttentionSubject::Place<Batch> AttentionSubject::Find(std::string_view variant, 
   }
   const std::optional<OutsideVariant> outside = ParseOutside(variant);
   Kernels& kernels = Library(outside ? outside->library : std::filesystem::path(), link);
+  if (Chooses(outside ? outside->name : variant)) kernels.KnowMachine();
   const auto all = OperatorOf<Batch>::Variants(kernels.library());
   return {kernels, outside ? FindOutside(all, *outside, variant) : FindVariant(all, variant), nullptr};
 }

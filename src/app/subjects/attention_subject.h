@@ -33,6 +33,7 @@ class AttentionSubject : public judge::Subject {
   std::vector<std::string> Variants() const override;
   std::vector<std::string> VariantsOf(judge::CaseOp op) const override;
   bool Has(std::string_view variant) const override;
+  bool Chooses(std::string_view variant) const override;
   std::optional<std::string> WhyNot(const judge::CaseSpec& spec, std::string_view variant) const override;
   judge::CaseFacts Facts(const judge::CaseSpec& spec) const override;
   judge::GateResult Gate(const judge::CaseSpec& spec, std::string_view variant, uint64_t seed,

@@ -7,10 +7,12 @@
 #include <cstdlib>
 #include <vector>
 
+#include "app/subjects/machine_store.h"
 #include "app/subjects/plugin.h"
 #include "base/suggest.h"
 #include "base/sys/process.h"
 #include "base/sys/shared_library.h"
+#include "engine/attention/softmax/variants.h"
 #include "pagoda/status.h"
 
 namespace pagoda::app {
@@ -33,6 +35,8 @@ std::vector<std::filesystem::path> FoldersToLookIn() {
 }
 
 }  // namespace
+
+bool Chooses(std::string_view variant) { return variant == kAuto.name || variant == kHstuAuto.name; }
 
 std::filesystem::path KernelLibraryPath(int link) {
   const std::string_view name = kFileNames.at(static_cast<size_t>(link));
@@ -79,6 +83,10 @@ std::shared_ptr<Kernels> Kernels::LoadFile(const std::filesystem::path& path, co
 
 const SoftmaxVariant& Kernels::Variant(std::string_view name) const {
   return FindVariant(library_.softmax, name);
+}
+
+void Kernels::KnowMachine() {
+  if (const std::optional<MachineModel> machine = StoredMachine()) library_.set_machine_model(*machine);
 }
 
 ThreadPool& Kernels::Pool(int threads) {

@@ -30,6 +30,8 @@ class Kernels {
   const SoftmaxVariant& Variant(std::string_view name) const;
   // Throws the same unless a variant of some operator has that name.
   void CheckName(std::string_view name) const;
+  // Gives the library the stored rates of this machine, if there are any. Throws as StoredMachine.
+  void KnowMachine();
   // The pool with so many threads, made when first asked for.
   ThreadPool& Pool(int threads);
 
@@ -37,6 +39,9 @@ class Kernels {
   const KernelLibrary& library_;
   std::map<int, std::unique_ptr<ThreadPool>> pools_;
 };
+
+// Whether the variant of that name runs one of the others, by the machine's rates.
+bool Chooses(std::string_view variant);
 
 // Where Load finds a link.
 std::filesystem::path KernelLibraryPath(int link);

@@ -9,11 +9,12 @@
 
 #include "engine/attention/hstu/variant.h"
 #include "engine/attention/variant.h"
+#include "pagoda/machine_model.h"
 
 namespace pagoda {
 
 // Raised whenever the meaning of what crosses the border of the library changes.
-inline constexpr int kKernelAbi = 3;
+inline constexpr int kKernelAbi = 4;
 // Of the types that cross it: a build from other sources whose types differ must not be called.
 inline constexpr uint64_t kKernelLayout = [] {
   uint64_t layout = 0;
@@ -21,7 +22,7 @@ inline constexpr uint64_t kKernelLayout = [] {
        {sizeof(SoftmaxBatch), sizeof(SoftmaxCall), sizeof(SoftmaxPlan), sizeof(SoftmaxVariant),
         sizeof(SoftmaxPlanImpl), sizeof(NormalBatch), sizeof(HstuBatch), sizeof(HstuCall), sizeof(HstuPlan),
         sizeof(HstuVariant), sizeof(HstuPlanImpl), sizeof(NormalHstuBatch), sizeof(ThreadPool),
-        sizeof(ThreadPool::Counters)}) {
+        sizeof(ThreadPool::Counters), sizeof(MachineModel)}) {
     layout = layout * 1009 + size;
   }
   return layout;
@@ -37,6 +38,7 @@ struct KernelLibrary {
   std::span<const HstuVariant* const> hstu = {};
   HstuPlan (*plan_hstu)(const HstuVariant&, const HstuBatch&, int threads, const HstuPlanOptions&) = nullptr;
   void (*run_hstu)(const HstuPlan&, const HstuCall&, std::span<std::byte>, ThreadPool&) = nullptr;
+  void (*set_machine_model)(const MachineModel&) = nullptr;
   std::unique_ptr<ThreadPool> (*make_pool)(int threads) = nullptr;
 };
 

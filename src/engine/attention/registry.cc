@@ -9,18 +9,20 @@
 namespace pagoda {
 namespace {
 
-constexpr std::array<const SoftmaxVariant*, 5> kSoftmaxVariants = {
+constexpr std::array<const SoftmaxVariant*, 6> kSoftmaxVariants = {
     &kGather,
     &kSpmdPagedAttention,
     &kSpmdPagedAttentionHighperf,
     &kPagedAttentionUnroll,
     &kPagedAttentionUnroll4Dims,
+    &kAuto,
 };
 
-constexpr std::array<const HstuVariant*, 3> kHstuVariants = {
+constexpr std::array<const HstuVariant*, 4> kHstuVariants = {
     &kHstuGatherSerial,
     &kHstuGatherPipelined,
     &kHstuFused,
+    &kHstuAuto,
 };
 
 template <typename Variants>
@@ -48,6 +50,7 @@ extern "C" const pagoda::KernelLibrary* pagoda_kernel_library() {
       .hstu = pagoda::HstuVariants(),
       .plan_hstu = pagoda::PlanHstu,
       .run_hstu = pagoda::RunHstu,
+      .set_machine_model = pagoda::SetMachineModel,
       .make_pool = [](int threads) { return std::make_unique<pagoda::ThreadPool>(threads); },
   };
   return &library;

@@ -67,6 +67,19 @@ struct Traffic {
   friend bool operator==(const Traffic&, const Traffic&) = default;
 };
 
+// What a call of a plan does, for the cost model (cost.h): estimates, where Traffic is exact.
+struct Work {
+  int64_t memory_bytes = 0;  // K and V read from the cache for the first time
+  int64_t run_bytes = 0;     // of them that lie together in the order in which they are read
+  int64_t moved_bytes = 0;   // copies, scores, partial results, and K and V read again; each way counts
+  int64_t moved_within = 0;  // bytes of memory over which one thread does so: the cache that it hits
+  int64_t pieces = 0;        // runs of keys that kernels are called for
+  double flops = 0;
+  int64_t rows = 0;          // per kv head that are multiplied together
+  double busiest_share = 1;  // of all this, on the thread with most of it
+  bool overlaps = false;     // memory is asked ahead while the rest goes on
+};
+
 // A plan's base. Variants derive; the numbers here are what RunSoftmax checks in O(1).
 class SoftmaxPlanImpl {
  public:
@@ -76,6 +89,7 @@ class SoftmaxPlanImpl {
   size_t workspace_bytes = 0;
   NormalBatch batch;
   Traffic traffic;
+  Work work;
 };
 
 class SoftmaxVariant {

@@ -56,6 +56,8 @@ TEST(Cli, WrongUsageIsCode2WithTheMend) {
       {{"list", "suites", "more"}, "`pagoda list suites` takes no argument \"more\""},
       {{"list", "suites", "--threads", "0"}, "--threads"},
       {{"list", "cases", "smke"}, "smoke"},
+      {{"explain", "b1_h4_kv3_s64_bs16_hd64_f32_decode"}, "q_heads"},
+      {{"explain", "smke"}, "smoke"},
       {{"gate", "smoke", "--only", "("}, "--only = \"(\" is not a regular expression"},
       {{"gate", "smoke", "--only", "nothing"}, "--only = \"nothing\" finds none of the 4 cases of smoke"},
       {{"gate", "smoke", "--variants", "gather,highperf"}, "--variants \"highperf\" is none of gather, "},
@@ -189,7 +191,7 @@ TEST(Cli, JsonHoldsOneVersionedObjectAndNoColour) {
   ASSERT_EQ(report.at("files").size(), 2);
   const nlohmann::json& good = report.at("files")[0];
   EXPECT_EQ(good.at("exit_code"), 0);
-  EXPECT_EQ(good.at("variants").size(), 5);
+  EXPECT_EQ(good.at("variants").size(), 6);
   for (const nlohmann::json& v : good.at("variants")) {
     EXPECT_EQ(v.at("verdict"), "ok");
     EXPECT_LT(v.at("max_abs_error"), 1e-5);
@@ -203,11 +205,11 @@ TEST(Cli, JsonHoldsOneVersionedObjectAndNoColour) {
 
 TEST(Cli, ListsVariantsSuitesAndCases) {
   const nlohmann::json variants = io::ParseJson(Pagoda({"list", "variants", "--json"}).out, "variants");
-  EXPECT_EQ(variants.at("variants").size(), 8);
+  EXPECT_EQ(variants.at("variants").size(), 10);
   EXPECT_EQ(variants.at("variants")[0].at("name"), "gather");
   EXPECT_EQ(variants.at("variants")[0].at("operator"), "softmax_paged_attention");
-  EXPECT_EQ(variants.at("variants")[7].at("name"), "hstu_fused");
-  EXPECT_EQ(variants.at("variants")[7].at("operator"), "hstu_paged_attention");
+  EXPECT_EQ(variants.at("variants")[8].at("name"), "hstu_fused");
+  EXPECT_EQ(variants.at("variants")[8].at("operator"), "hstu_paged_attention");
   const nlohmann::json suites = io::ParseJson(Pagoda({"list", "suites", "--json"}).out, "suites");
   EXPECT_GE(suites.at("suites").size(), 3);
   const nlohmann::json cases =
@@ -269,7 +271,7 @@ TEST(Cli, ATraceGivesTheLengthsOfADrawnSuite) {
   EXPECT_EQ(one.at("bytes"), (512 + 88 + 188) * 2 * 2 * 32 * 2) << "a shared page counts once";
   const sys::ProcessResult gate = Pagoda({"gate", files.suite, "--trace", files.trace, "--threads", "2"});
   EXPECT_EQ(gate.exit_code, 0) << gate.err;
-  EXPECT_TRUE(Holds(gate.out, "Correct: 15/15")) << gate.out;
+  EXPECT_TRUE(Holds(gate.out, "Correct: 18/18")) << gate.out;
   EXPECT_TRUE(Holds(Pagoda({"bench", files.suite, "--trace", files.trace, "--dry-run"}).out, "pagoda_web"));
 }
 
@@ -386,7 +388,7 @@ TEST(Cli, TheGateTakesTheProblemOfACaseFile) {
   const sys::ProcessResult r = Pagoda({"gate", Case("mod_softcap_alibi_window"), "--json"});
   EXPECT_EQ(r.exit_code, 0) << r.err;
   const nlohmann::json report = io::ParseJson(r.out, "gate");
-  EXPECT_EQ(report.at("total"), 1 * 5 * 3);
+  EXPECT_EQ(report.at("total"), 1 * 6 * 3);
   EXPECT_EQ(report.at("passed"), report.at("total"));
 }
 
@@ -513,6 +515,57 @@ std::string HelpOf(std::vector<std::string> command) {
   EXPECT_EQ(r.exit_code, 0);
   EXPECT_EQ(r.err, "");
   return r.out;
+}
+
+// A folder for the rates of the machine, so that a test neither meets nor leaves any.
+std::pair<std::string, std::string> MachineIn(const std::string& file) {
+  return {"PAGODA_MACHINE", (std::filesystem::path(::testing::TempDir()) / file).string()};
+}
+
+TEST(Cli, ExplainMeasuresOnceAndNamesWhatAutoTakes) {
+  const auto machine = MachineIn("pagoda_explain/machine.json");
+  std::filesystem::remove(machine.second);
+  const std::string name = "b2_h4_kv2_s512_bs16_hd64_bf16_decode";
+  const sys::ProcessResult first = Pagoda({"explain", name, "--json"}, {machine});
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_TRUE(Holds(first.err, "measuring this machine's rates once")) << first.err;
+  EXPECT_TRUE(std::filesystem::exists(machine.second));
+  const sys::ProcessResult second = Pagoda({"explain", name, "--json"}, {machine});
+  EXPECT_EQ(second.err, "");
+  EXPECT_EQ(second.out, first.out);
+  const nlohmann::json report = io::ParseJson(second.out, "stdout");
+  EXPECT_EQ(report["schema"], 1);
+  const nlohmann::json& c = report["cases"].at(0);
+  EXPECT_EQ(c["case"], name);
+  EXPECT_EQ(c["taken"], c["variants"].at(0)["variant"]);
+  EXPECT_EQ(c["variants"].size(), 5U);
+  for (const nlohmann::json& v : c["variants"]) EXPECT_GE(v["total_ns"], c["variants"].at(0)["total_ns"]);
+}
+
+TEST(Cli, ExplainTakesNamesFilesAndSuitesOfBothOperators) {
+  const auto machine = MachineIn("pagoda_explain/machine.json");
+  for (const std::string& what : {std::string("hstu_b1_h2_kv2_s96_bs16_hd32_f32_q4"), Case("dims_d1_f32")}) {
+    const sys::ProcessResult r = Pagoda({"explain", what}, {machine});
+    EXPECT_EQ(r.exit_code, 0) << r.err;
+    EXPECT_TRUE(Holds(r.out, "auto takes ")) << r.out;
+    EXPECT_TRUE(Holds(r.out, "arithmetic")) << r.out;
+    EXPECT_TRUE(Holds(r.out, "Rates of this machine: ")) << r.out;
+  }
+  const sys::ProcessResult suite = Pagoda({"explain", "hstu-paged"}, {machine});
+  EXPECT_EQ(suite.exit_code, 0) << suite.err;
+  EXPECT_EQ(std::count(suite.out.begin(), suite.out.end(), '\n'), 1 + 18) << suite.out;
+}
+
+TEST(Cli, RatesThatCantBeReadOrKeptAreNamed) {
+  const auto broken = MachineIn("pagoda_broken_machine.json");
+  std::ofstream(broken.second) << "{\"schema\": 1, \"cpu\": 3}";
+  const std::string name = "b1_h1_kv1_s64_bs16_hd64_f32_decode";
+  const sys::ProcessResult r = Pagoda({"explain", name}, {broken});
+  EXPECT_EQ(r.exit_code, 2);
+  EXPECT_TRUE(Holds(r.err, "pagoda_broken_machine.json: cpu")) << r.err;
+  // Where nothing chooses, nobody asks.
+  EXPECT_EQ(Pagoda({"attend", Case("dims_d1_f32"), "--variant", "gather"}, {broken}).exit_code, 0);
+  EXPECT_EQ(Pagoda({"explain", name}, {{"PAGODA_MACHINE", "/dev/full/machine.json"}}).exit_code, 6);
 }
 
 TEST(Cli, EveryCommandHasHelpWithTwoExamples) {

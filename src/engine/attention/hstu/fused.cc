@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "engine/attention/cost.h"
 #include "engine/attention/hstu/plan.h"
 #include "engine/attention/hstu/rows.h"
 #include "engine/attention/hstu/variant.h"
@@ -110,6 +111,32 @@ void CutBlock(const NormalHstuBatch& batch, size_t index, FusedPlan& plan, int64
   if (cut) partials += std::ssize(ranges) * stride;
 }
 
+Work WorkOf(const NormalHstuBatch& batch, const FusedPlan& plan, int threads) {
+  Work work;
+  work.overlaps = true;
+  work.memory_bytes = SeenBytes(batch);
+  const int64_t again = plan.traffic.kv_bytes_read - work.memory_bytes;
+  const auto partial_bytes = static_cast<int64_t>(plan.partial_bytes);
+  work.moved_bytes = again + 2 * partial_bytes;
+  work.moved_within = again > 0 ? work.memory_bytes : partial_bytes;
+  int64_t most_heads = 1;
+  std::vector<double> flops;
+  for (const Item& item : plan.items) {
+    const Block& block = plan.blocks[item.block];
+    const int64_t rows = block.rows.queries * batch.group;
+    const int64_t keys = KeysWithin(block.seen, item.keys);
+    flops.push_back(FlopsOf(batch, rows * keys * item.heads));
+    work.flops += flops.back();
+    const int64_t piece = PieceKeys(batch, TileOf(batch, rows));
+    work.pieces += 2 * (rows <= kFewRows ? 1 : item.heads) * ((keys + piece - 1) / piece);
+    work.rows = std::max(work.rows, rows);
+    most_heads = std::max(most_heads, item.heads);
+  }
+  work.run_bytes = RunBytesOf(batch, most_heads);
+  work.busiest_share = BusiestShare(flops, threads);
+  return work;
+}
+
 std::unique_ptr<HstuPlanImpl> Plan(const NormalHstuBatch& batch, int threads, const HstuPlanOptions&) {
   auto plan = std::make_unique<FusedPlan>();
   const int64_t queries = QueriesPerBlock(batch.group, kBlockRows);
@@ -138,6 +165,7 @@ std::unique_ptr<HstuPlanImpl> Plan(const NormalHstuBatch& batch, int threads, co
             [&](const Item& a, const Item& b) { return order_of(a) < order_of(b); });
   plan->partial_bytes = static_cast<size_t>(RoundUp(partials * static_cast<int64_t>(sizeof(float)), 64));
   plan->workspace_bytes = plan->partial_bytes + static_cast<size_t>(threads) * plan->layout.bytes();
+  plan->work = WorkOf(batch, *plan, threads);
   plan->traffic.tasks = std::ssize(plan->items) + std::ssize(plan->combines);
   plan->traffic.launches = (plan->items.empty() ? 0 : 1) + (plan->combines.empty() ? 0 : 1);
   return plan;

@@ -15,6 +15,7 @@
 #include <algorithm>
 
 #include "engine/attention/checks.h"
+#include "engine/attention/cost.h"
 #include "engine/attention/hstu/plan.h"
 #include "engine/attention/hstu/rows.h"
 #include "engine/attention/hstu/variant.h"
@@ -85,6 +86,23 @@ std::unique_ptr<HstuPlanImpl> Plan(const NormalHstuBatch& batch, int threads, co
   plan->traffic.kv_bytes_written = 2 * seen_bytes;
   plan->traffic.tasks = std::ssize(plan->tasks);
   plan->traffic.launches = plan->tasks.empty() ? 0 : 1;
+  Work& work = plan->work;
+  work.overlaps = pipelined;
+  work.memory_bytes = SeenBytes(batch);
+  work.moved_bytes = 5 * seen_bytes - work.memory_bytes;
+  work.moved_within = static_cast<int64_t>(plan->scratch_bytes);
+  work.run_bytes = RunBytesOf(batch, 1);
+  work.rows = most_rows;
+  // Each chunk of K or V is read by one call and written by another.
+  const int64_t piece = PieceKeys(batch, plan->chunk_k);
+  std::vector<double> flops;
+  for (const Task& task : plan->tasks) {
+    const int64_t keys = KeysWithin(plan->seen[task.seen], {0, batch.kv_len[task.rows.sequence]});
+    flops.push_back(FlopsOf(batch, task.rows.queries * batch.group * keys));
+    work.flops += flops.back();
+    work.pieces += 4 * ((keys + piece - 1) / piece);
+  }
+  work.busiest_share = BusiestShare(flops, threads);
   return plan;
 }
 

@@ -27,7 +27,18 @@ void ForEachTile(const std::vector<KeyRange>& seen, KeyRange keys, int64_t step,
   if (!held.empty()) body(held, KeyRange{});
 }
 
+// How many keys of `seen` lie within `keys`.
+int64_t KeysWithin(const std::vector<KeyRange>& seen, KeyRange keys);
 // Bytes of K and V of the keys of `seen` within `keys` for one kv head.
 int64_t BytesOf(const NormalHstuBatch& batch, const std::vector<KeyRange>& seen, KeyRange keys);
+
+// FLOPs of `pairs` (query row, key) pairs.
+double FlopsOf(const NormalHstuBatch& batch, int64_t pairs);
+// Bytes of K and V that some row sees, of all kv heads.
+int64_t SeenBytes(const NormalHstuBatch& batch);
+// Keys of one run, of up to `tile`.
+int64_t PieceKeys(const NormalHstuBatch& batch, int64_t tile);
+// As RunBytes of cost.h, for pages and for rows of k.
+int64_t RunBytesOf(const NormalHstuBatch& batch, int64_t heads);
 
 }  // namespace pagoda

@@ -67,6 +67,7 @@ class HstuPlanImpl {
   size_t workspace_bytes = 0;
   NormalHstuBatch batch;
   Traffic traffic;
+  Work work;
 };
 
 class HstuVariant {
@@ -92,5 +93,6 @@ void CheckPairTensors(const NormalHstuBatch& batch, const HstuCall& call);
 extern const HstuVariant kHstuGatherSerial;
 extern const HstuVariant kHstuGatherPipelined;
 extern const HstuVariant kHstuFused;
+extern const HstuVariant kHstuAuto;
 
 }  // namespace pagoda

@@ -79,6 +79,21 @@ std::unique_ptr<SoftmaxPlanImpl> Plan(const NormalBatch& batch, int threads) {
   for (const RowBlock& block : plan->blocks) traffic.kv_bytes_read += VisibleBytes(batch, block);
   traffic.tasks = static_cast<int64_t>(plan->copies.size() + plan->blocks.size());
   traffic.launches = (plan->copies.empty() ? 0 : 1) + (plan->blocks.empty() ? 0 : 1);
+
+  std::vector<double> flops;
+  int64_t most_queries = 0;
+  int64_t tiles = 0;
+  for (const RowBlock& block : plan->blocks) {
+    const KeyRange keys = VisibleKeys(batch, block.sequence, block.first_query, block.queries);
+    flops.push_back(FlopsOf(batch, block, keys.end - keys.begin));
+    tiles += (keys.end - keys.begin) / kTileKeys + 1;
+    most_queries = std::max(most_queries, block.queries);
+  }
+  plan->work = WorkOfBlocks(batch, flops, batch.kv_heads, threads);
+  plan->work.moved_bytes = traffic.kv_bytes_read + traffic.kv_bytes_written - plan->work.memory_bytes;
+  plan->work.moved_within = static_cast<int64_t>(plan->k_bytes + plan->v_bytes);
+  plan->work.pieces = 2 * (std::ssize(batch.page_ids) + tiles);
+  plan->work.rows = most_queries * batch.group;
   return plan;
 }
 

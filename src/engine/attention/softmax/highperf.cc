@@ -164,6 +164,26 @@ std::unique_ptr<SoftmaxPlanImpl> Plan(const NormalBatch& batch, int threads) {
   }
   plan->traffic.tasks = static_cast<int64_t>(plan->items.size() + plan->combines.size());
   plan->traffic.launches = (plan->items.empty() ? 0 : 1) + (plan->combines.empty() ? 0 : 1);
+
+  std::vector<double> flops;
+  int64_t most_heads = 1;
+  int64_t pieces = 0;
+  for (const Item& item : plan->items) {
+    const int64_t keys = item.keys.end - item.keys.begin;
+    const bool few = item.block.queries * batch.group <= kFewRows && !item.block.widen;
+    const int64_t piece = std::min(batch.kv.page_size, few ? FewRowsTile(batch) : kManyRowsTile);
+    flops.push_back(FlopsOf(batch, item.block, keys));
+    pieces += 2 * (few ? 1 : item.block.heads) * (keys / piece + 1);
+    most_heads = std::max(most_heads, item.block.heads);
+  }
+  plan->work = WorkOfBlocks(batch, flops, most_heads, threads);
+  const int64_t again = plan->traffic.kv_bytes_read - plan->work.memory_bytes;
+  const auto partial_bytes = static_cast<int64_t>(plan->partial_bytes);
+  plan->work.moved_bytes = again + 2 * partial_bytes;
+  plan->work.moved_within = again > 0 ? plan->work.memory_bytes : partial_bytes;
+  plan->work.pieces = pieces;
+  plan->work.rows = most_queries * batch.group;
+  plan->work.overlaps = true;
   return plan;
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/attention/cost.h"
+
 namespace pagoda {
 
 std::vector<RowBlock> CutRows(const NormalBatch& batch, int64_t queries, int64_t heads) {
@@ -24,6 +26,22 @@ int64_t BytesOf(const NormalBatch& batch, const RowBlock& block, int64_t keys) {
 int64_t VisibleBytes(const NormalBatch& batch, const RowBlock& block) {
   const KeyRange keys = VisibleKeys(batch, block.sequence, block.first_query, block.queries);
   return BytesOf(batch, block, keys.end - keys.begin);
+}
+
+double FlopsOf(const NormalBatch& batch, const RowBlock& block, int64_t keys) {
+  return 2.0 * static_cast<double>(block.queries * batch.group * block.heads * keys) *
+         static_cast<double>(batch.head_dim + batch.head_dim_v);
+}
+
+Work WorkOfBlocks(const NormalBatch& batch, std::span<const double> items, int64_t heads, int threads) {
+  Work work;
+  for (int64_t b = 0; b < batch.batch; ++b) {
+    work.memory_bytes += VisibleBytes(batch, {b, 0, batch.q_len(b), 0, batch.kv_heads});
+  }
+  work.run_bytes = RunBytes(batch.kv, heads);
+  for (const double flops : items) work.flops += flops;
+  work.busiest_share = BusiestShare(items, threads);
+  return work;
 }
 
 void AttendRange(RowWork& work, KeyRange keys, int64_t step, bool ask_ahead) {

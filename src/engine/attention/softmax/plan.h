@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "engine/attention/softmax/rows.h"
@@ -17,6 +18,12 @@ std::vector<RowBlock> CutRows(const NormalBatch& batch, int64_t queries, int64_t
 int64_t BytesOf(const NormalBatch& batch, const RowBlock& block, int64_t keys);
 // The same for all keys that the block sees.
 int64_t VisibleBytes(const NormalBatch& batch, const RowBlock& block);
+
+// What the blocks of a plan do whatever the variant: their FLOPs, the K and V that they read first, and, by
+// `items` of FLOPs taken in order, how evenly threads are busy. `heads` kv heads are walked together.
+Work WorkOfBlocks(const NormalBatch& batch, std::span<const double> items, int64_t heads, int threads);
+// FLOPs of a block over `keys` keys.
+double FlopsOf(const NormalBatch& batch, const RowBlock& block, int64_t keys);
 
 // Online softmax over `keys`, tile by tile, cut where `step` divides a key's position; with `ask_ahead` each
 // tile asks memory for what follows it.

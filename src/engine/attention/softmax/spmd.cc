@@ -37,6 +37,22 @@ std::unique_ptr<SoftmaxPlanImpl> Plan(const NormalBatch& batch, int threads) {
   for (const RowBlock& item : plan->items) plan->traffic.kv_bytes_read += VisibleBytes(batch, item);
   plan->traffic.tasks = kBlocks;
   plan->traffic.launches = 1;
+
+  std::vector<double> flops(kBlocks);
+  int64_t pieces = 0;
+  int64_t most_queries = 0;
+  for (size_t i = 0; i < plan->items.size(); ++i) {
+    const RowBlock& item = plan->items[i];
+    const KeyRange keys = VisibleKeys(batch, item.sequence, item.first_query, item.queries);
+    flops[i % kBlocks] += FlopsOf(batch, item, keys.end - keys.begin);
+    pieces += 2 * ((keys.end - keys.begin) / plan->tile_keys + 1);
+    most_queries = std::max(most_queries, item.queries);
+  }
+  plan->work = WorkOfBlocks(batch, flops, 1, threads);
+  plan->work.moved_bytes = plan->traffic.kv_bytes_read - plan->work.memory_bytes;
+  plan->work.moved_within = plan->work.memory_bytes;
+  plan->work.pieces = pieces;
+  plan->work.rows = most_queries * batch.group;
   return plan;
 }
 

@@ -141,6 +141,27 @@ std::unique_ptr<SoftmaxPlanImpl> PlanChains(const NormalBatch& batch, int thread
   plan->workspace_bytes = plan->slots_at + static_cast<size_t>(slots) * plan->slot_bytes;
   plan->traffic.tasks = plan->flow.tasks();
   plan->traffic.launches = 1;
+
+  std::vector<double> flops;
+  int64_t score_bytes = 0;
+  int64_t pieces = 0;
+  int32_t most_groups = 0;
+  for (const Chain& chain : plan->chains) {
+    const int64_t keys = chain.keys.end - chain.keys.begin;
+    flops.push_back(FlopsOf(batch, chain.block, keys));
+    score_bytes += chain.block.queries * batch.group * chain.block.heads * keys * SizeOf(DType::kF32);
+    pieces += 2 * (keys / std::min(batch.kv.page_size, kTileKeys) + 1);
+    most_groups = std::max(most_groups, chain.groups);
+  }
+  plan->work = WorkOfBlocks(batch, flops, heads, threads);
+  // With two buffers two groups of a chain are under way at a time.
+  const int ways = std::min({threads, buffers, static_cast<int>(most_groups)});
+  plan->work.busiest_share = std::max(1.0 / threads, plan->work.busiest_share / std::max(1, ways));
+  // Scores are written and read by three tasks.
+  plan->work.moved_bytes = plan->traffic.kv_bytes_read - plan->work.memory_bytes + 5 * score_bytes;
+  plan->work.moved_within = static_cast<int64_t>(plan->slot_bytes);
+  plan->work.pieces = pieces;
+  plan->work.rows = most_queries * batch.group;
   return plan;
 }
 

@@ -10,5 +10,6 @@ extern const SoftmaxVariant kSpmdPagedAttention;
 extern const SoftmaxVariant kSpmdPagedAttentionHighperf;
 extern const SoftmaxVariant kPagedAttentionUnroll;
 extern const SoftmaxVariant kPagedAttentionUnroll4Dims;
+extern const SoftmaxVariant kAuto;
 
 }  // namespace pagoda

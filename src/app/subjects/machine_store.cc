@@ -21,7 +21,7 @@ std::optional<std::filesystem::path> MachineFile() {
     const char* value = std::getenv(name);
     return value == nullptr ? std::filesystem::path() : std::filesystem::path(value);
   };
-  if (const auto given = of("PAGODA_MACHINE"); !given.empty()) return given;
+  if (auto given = of("PAGODA_MACHINE"); !given.empty()) return given;
   if (const auto cache = of("XDG_CACHE_HOME"); !cache.empty()) return cache / "pagoda" / "machine.json";
   if (const auto home = of("HOME"); !home.empty()) return home / ".cache" / "pagoda" / "machine.json";
   return std::nullopt;

@@ -6,6 +6,7 @@
 #include "engine/attention/choice.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "engine/attention/softmax/variants.h"
@@ -26,9 +27,21 @@ void Weigh(std::vector<Candidate<PlanImpl>>& candidates, const Variant& variant,
 
 template <typename PlanImpl>
 std::vector<Candidate<PlanImpl>> CheapestFirst(std::vector<Candidate<PlanImpl>> candidates) {
-  std::stable_sort(candidates.begin(), candidates.end(),
-                   [](const auto& a, const auto& b) { return a.cost.total_ns < b.cost.total_ns; });
+  std::sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {
+    return std::tuple(a.cost.total_ns, a.plan->variant->name) <
+           std::tuple(b.cost.total_ns, b.plan->variant->name);
+  });
   return candidates;
+}
+
+// Null where the options don't fit the variant: a staging buffer that holds no row of the batch.
+std::unique_ptr<HstuPlanImpl> PlanIfItFits(const HstuVariant& variant, const NormalHstuBatch& batch,
+                                           int threads, const HstuPlanOptions& options) {
+  try {
+    return variant.plan(batch, threads, options);
+  } catch (const Error&) {
+    return nullptr;
+  }
 }
 
 template <typename PlanImpl>
@@ -68,11 +81,8 @@ std::vector<Candidate<HstuPlanImpl>> HstuCandidates(const NormalHstuBatch& batch
   std::vector<Candidate<HstuPlanImpl>> candidates;
   for (const HstuVariant* variant : HstuVariants()) {
     if (variant == &kHstuAuto) continue;
-    try {
-      Weigh(candidates, *variant, batch, batch.dtype, threads, variant->plan(batch, threads, options));
-    } catch (const Error&) {
-      // The options don't fit it: a staging buffer that holds no row.
-    }
+    if (auto plan = PlanIfItFits(*variant, batch, threads, options))
+      Weigh(candidates, *variant, batch, batch.dtype, threads, std::move(plan));
   }
   return CheapestFirst(std::move(candidates));
 }

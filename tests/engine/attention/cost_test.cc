@@ -125,7 +125,7 @@ TEST(Cost, RunsAreWhatLiesTogetherInTheOrderOfTheWalk) {
   EXPECT_EQ(RunBytes(kv, 2), 256);
   EXPECT_EQ(RunBytes(kv, 4), 32 * 512);
   kv.k_slot_stride = 64;  // [H, S, D]
-  kv.k_head_stride = 32 * 64;
+  kv.k_head_stride = 2048;
   EXPECT_EQ(RunBytes(kv, 1), 32 * 128);
   EXPECT_EQ(RunBytes(kv, 4), 32 * 128);
 }

@@ -36,7 +36,7 @@ struct Vec {
   static void Store(const Pairs& v, uint16_t* p) { std::memcpy(p, v.element, sizeof(v.element)); }
   static Pairs Broadcast(const float* word) {
     Pairs v;
-    for (int i = 0; i < 16; ++i) std::memcpy(v.element + 2 * i, word, sizeof(*word));
+    for (size_t i = 0; i < 16; ++i) std::memcpy(v.element + 2 * i, word, sizeof(*word));
     return v;
   }
   static void StoreF32(const F32& v, float* p) { std::memcpy(p, v.lane, sizeof(v.lane)); }

@@ -306,6 +306,7 @@ std::vector<KeyRun> CutIntoRuns(Random& random, const Tile& tile, DType dtype) {
 // What a product asks for besides: all rows of the tile, in pieces.
 std::vector<Prefetch> PiecesOf(const std::vector<KeyRun>& runs, DType dtype) {
   std::vector<Prefetch> pieces;
+  pieces.reserve(runs.size());
   for (const KeyRun& run : runs)
     pieces.push_back({run.base, run.slot_stride * SizeOf(dtype), 0, run.dim * SizeOf(dtype), run.keys});
   return pieces;

@@ -50,7 +50,8 @@ TEST(Regret, IsAgainstTheFastestOtherOfEachCase) {
 TEST(Regret, HasAnIntervalThatHoldsIt) {
   RunBuilder builder = WithChooser();
   builder.Spread(0.01).Effect("chooser", 0.1);
-  for (const CaseRegret& c : RegretsIn(builder).at(0).cases) {
+  const Regret regret = RegretsIn(builder).at(0);
+  for (const CaseRegret& c : regret.cases) {
     EXPECT_LT(c.regret.low, c.regret.value);
     EXPECT_LT(c.regret.value, c.regret.high);
   }

@@ -144,7 +144,7 @@ inline void DotGemmBlock(const float* k, int64_t k_ld, const float* q, int64_t p
     for (int v = 0; v < kVectors; ++v) sum[i][v] = Vec::Zero();
   }
   const float* rows[kPointers];
-  for (int p = 0; p < kPointers; ++p) rows[p] = k + 3 * p * k_ld;
+  for (int64_t p = 0; p < kPointers; ++p) rows[p] = k + 3 * p * k_ld;
   for (int64_t x = 0; x < pairs;) {
     portions.AskForNext();
     const int64_t end = x + Portions::kSteps < pairs ? x + Portions::kSteps : pairs;

@@ -650,7 +650,7 @@ struct RowsOfA {
     const float* at[kPointers];
     int64_t stride;
     HWY_INLINE explicit Cursor(const RowsOfA& a) : stride(a.stride) {
-      for (int p = 0; p < kPointers; ++p) at[p] = a.at + 3 * p * a.stride;
+      for (int64_t p = 0; p < kPointers; ++p) at[p] = a.at + 3 * p * a.stride;
     }
     HWY_INLINE float operator[](int i) const { return at[i / 3][i % 3 * stride]; }
     HWY_INLINE void Next() {

@@ -24,6 +24,7 @@ class Choice : public ::testing::Test {
 template <typename PlanImpl>
 std::vector<double> Totals(const std::vector<Candidate<PlanImpl>>& candidates) {
   std::vector<double> totals;
+  totals.reserve(candidates.size());
   for (const auto& c : candidates) totals.push_back(c.cost.total_ns);
   return totals;
 }

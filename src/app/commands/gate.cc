@@ -75,6 +75,7 @@ void PrintJson(const GateOptions& options, const GateReport& report) {
                     {"seed", r.seed},
                     {"passed", r.passed},
                     {"bitwise_repeatable", r.bitwise_repeatable},
+                    {"same_bits_as", r.same_bits_as.empty() ? json(nullptr) : json(r.same_bits_as)},
                     {"max_abs_error", std::isfinite(r.max_abs_error) ? json(r.max_abs_error) : json(nullptr)},
                     {"fault", r.fault}});
   }

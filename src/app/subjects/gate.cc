@@ -51,7 +51,7 @@ class GateRun {
     FreshPlan(first, result);
     OtherThreadCounts(first);
     Batches(run);
-    SameBitsAsAnother(first);
+    SameBitsAsAnother(first, result);
     RequireIntact();
   }
 
@@ -96,8 +96,8 @@ class GateRun {
       throw Fault(fmt::format("{}: {} of {} elements are outside the tolerance, the worst {}", what,
                               comparison.outside, comparison.compared, DescribeElement(comparison)));
     }
-    // Rows that the oracle did not compute must at least have been written.
-    if (const auto hole = run.FirstNaN()) throw Fault(fmt::format("{}: {} is NaN", what, *hole));
+    // Rows that the oracle did not compute must at least be finite: inputs are normal.
+    if (const auto hole = run.FirstNotFinite()) throw Fault(fmt::format("{}: {}", what, *hole));
     if (same_as != nullptr) throw Fault(fmt::format("{}: {}", what, run.FirstDifference(*same_as)));
   }
 
@@ -136,7 +136,7 @@ class GateRun {
   }
 
   // Against the variant whose bits it promises.
-  void SameBitsAsAnother(const std::vector<std::byte>& first) {
+  void SameBitsAsAnother(const std::vector<std::byte>& first, judge::GateResult& result) {
     const std::string_view name = Op::SameBitsAs(variant_);
     if (name.empty()) return;
     const auto all = Op::Variants(kernels_.library());
@@ -146,6 +146,7 @@ class GateRun {
     Run(run, case_.inputs().call(0), name);
     if (run.OutputBytes() != first)
       throw Fault(fmt::format("against {}: {}", name, run.FirstDifference(first)));
+    result.same_bits_as = name;
   }
 
   // Sequences alone and twice over, against the rows that the whole batch gave them.
@@ -256,7 +257,10 @@ judge::GateResult RunGate(const GateCaseOf<Batch>& gate_case, Kernels& kernels,
   } catch (const std::exception& error) {
     result.fault = fmt::format("threw: {}", io::Shown(error.what(), kMostShown));
   }
-  if (!result.passed) result.bitwise_repeatable = false;
+  if (!result.passed) {
+    result.bitwise_repeatable = false;
+    result.same_bits_as.clear();
+  }
   result.max_abs_error = run.max_abs_error();
   return result;
 }

@@ -70,12 +70,14 @@ template <typename Inputs>
 OracleResult Reference(const Inputs& inputs, double max_flops, ThreadPool* pool);
 
 // Runs `variant` until it is found wrong or has passed:
-//   - against the oracle, with the output poisoned with NaN and guard bytes around output, LSE and workspace;
+//   - against the oracle, every row finite, with the output poisoned with NaN and guard bytes around output,
+//   LSE and workspace;
 //   - a call on other queries, which an output kept from the first doesn't answer;
 //   - a dozen calls in all, each checked like the first; bitwise where it promises to be repeatable;
 //   - a fresh plan against one that was used before;
 //   - with 1, 2, 3 and `threads` threads, bitwise where it promises that;
 //   - sequences alone, and twice in one batch, against the whole batch, bitwise where it promises that;
+//   - bitwise against the variant whose bits it promises;
 //   - the inputs are hashed at the start, after the first call, after two in a row, at the end, and when
 //     anything else is found wrong; the plan's page table is looked at after each call.
 // The result's fault says what is wrong, where, and in which of these. A variant that throws has failed.

@@ -70,10 +70,13 @@ std::optional<std::string> GuardedOutput::Damage() const {
   return std::nullopt;
 }
 
-std::optional<std::string> GuardedOutput::FirstNaN() const {
+std::optional<std::string> GuardedOutput::FirstNotFinite() const {
   for (const TensorView* t : Outputs()) {
     for (int64_t i = 0; i < t->elements(); ++i) {
-      if (std::isnan(At(*t, i))) return NameOfElement(*t, i);
+      const double value = At(*t, i);
+      if (std::isnan(value)) return NameOfElement(*t, i) + " is NaN";
+      // The LSE of a row without a key is.
+      if (t == &out_ && std::isinf(value)) return NameOfElement(*t, i) + " is infinite";
     }
   }
   return std::nullopt;

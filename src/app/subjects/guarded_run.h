@@ -36,9 +36,10 @@ class GuardedOutput {
 
   // Which guard was written to, or nothing.
   std::optional<std::string> Damage() const;
-  // The name of the first element of output or LSE that is NaN, or nothing.
-  std::optional<std::string> FirstNaN() const;
-  // The same of the first one that still holds the poison.
+  // The first element of the output that isn't finite, or of the LSE that is NaN: "o[0][1][2] is infinite",
+  // or nothing.
+  std::optional<std::string> FirstNotFinite() const;
+  // The name of the first element that still holds the poison, or nothing.
   std::optional<std::string> FirstUnwritten() const;
   // Where OutputBytes differs first from `bytes` of a run of the same shape.
   std::string FirstDifference(const std::vector<std::byte>& bytes) const;

@@ -1,5 +1,8 @@
 #include "app/subjects/operator.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "app/subjects/elements.h"
 #include "engine/attention/variant.h"
 
@@ -30,6 +33,17 @@ std::optional<std::string_view> OperatorOf<SoftmaxBatch>::ChangedArray(const Pla
 
 OutputShape OperatorOf<HstuBatch>::Output(const HstuBatch& batch) {
   return {LastOf(batch.seq_offsets), batch.q_heads, batch.head_dim_v};
+}
+
+OracleResult OperatorOf<HstuBatch>::Oracle(const HstuBatch& batch, const HstuCall& call,
+                                           const OracleOptions& options, ThreadPool* pool) {
+  constexpr double kLeastWeight = 0.1;
+  OracleResult result = HstuOracle(batch, call, options, pool);
+  const HstuParams& params = batch.params;
+  const double scale = params.silu_scale != 0 ? std::abs(static_cast<double>(params.silu_scale))
+                                              : 1 / static_cast<double>(params.max_seq_len);
+  for (double& magnitude : result.magnitude) magnitude = std::max(magnitude, kLeastWeight * scale);
+  return result;
 }
 
 }  // namespace pagoda::app

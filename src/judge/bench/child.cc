@@ -154,6 +154,7 @@ void Serve(const GatePlan& plan, const ChildContext& context) {
       const GateResult result = context.subject.Gate(plan.spec, record.variant, record.seed, plan.threads);
       record.passed = result.passed;
       record.bitwise_repeatable = result.bitwise_repeatable;
+      record.same_bits_as = result.same_bits_as;
       record.max_abs_error = result.max_abs_error;
       record.fault = result.fault;
     } catch (const std::exception& e) {

@@ -68,9 +68,10 @@ struct GateResult {
   std::string variant;
   uint64_t seed = 0;
   bool passed = false;
-  bool bitwise_repeatable = false;
+  bool bitwise_repeatable = false;  // with the same plan and with a fresh one
   double max_abs_error = 0;
   std::string fault;
+  std::string same_bits_as = {};  // another variant whose very output it gave; empty: promises none
 };
 
 // The bridge implements this once per operator.

@@ -87,6 +87,7 @@ struct GateRecord {
   uint64_t seed = 0;
   bool passed = false;
   bool bitwise_repeatable = false;
+  std::string same_bits_as;  // another variant whose very output it was found to give; empty: promises none
   double max_abs_error = 0;  // infinite where no output was left, or one without a largest error
   std::string fault;         // empty when passed
   std::string place;         // the line that it was read from, "records.jsonl:21"; empty: none

@@ -195,6 +195,7 @@ json Encode(const GateRecord& record) {
           {"seed", record.seed},
           {"passed", record.passed},
           {"bitwise_repeatable", record.bitwise_repeatable},
+          {"same_bits_as", record.same_bits_as},
           {"max_abs_error", record.max_abs_error},
           {"fault", record.fault}};
 }
@@ -236,6 +237,8 @@ GateRecord DecodeGate(const io::JsonField& line) {
   record.seed = line.At("seed").Unsigned();
   record.passed = line.At("passed").Bool();
   record.bitwise_repeatable = line.At("bitwise_repeatable").Bool();
+  if (const auto other = line.Find("same_bits_as"))
+    record.same_bits_as = other->String();  // older ones lack it
   record.max_abs_error = ErrorIn(line);
   record.fault = line.At("fault").String();
   return record;

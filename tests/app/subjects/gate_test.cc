@@ -2,10 +2,17 @@
 #include "app/subjects/gate.h"
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
 #include <string>
 
+#include "app/subjects/guarded_run.h"
+#include "engine/attention/hstu/variant.h"
 #include "judge/bench/case_name.h"
 #include "pagoda/status.h"
 
@@ -112,6 +119,100 @@ TEST(Gate, BitsMayDifferOnlyWhereNothingWasPromised) {
   const judge::GateResult result = RunGate(gate_case, kernels, noisy, 2);
   EXPECT_TRUE(result.passed) << result.fault;
   EXPECT_FALSE(result.bitwise_repeatable);
+}
+
+using HstuGateCase = GateCaseOf<HstuBatch>;
+
+judge::CaseSpec HstuCase() { return judge::ParseCaseName("hstu_b2_h4_kv2_s130-40_bs16_hd64_f32_q4_t2"); }
+
+TEST(HstuGate, EveryVariantPassesAndSaysWhoseBitsItHas) {
+  Kernels kernels(*pagoda_kernel_library());
+  for (const HstuVariant* variant : HstuVariants()) {
+    for (const uint64_t seed : {2026, 2029}) {
+      const judge::GateResult result = RunGate(HstuGateCase(HstuCase(), seed, nullptr), kernels, *variant, 2);
+      EXPECT_TRUE(result.passed) << variant->name << ": " << result.fault;
+      EXPECT_TRUE(result.bitwise_repeatable);
+      EXPECT_EQ(result.same_bits_as, variant->same_bits_as);
+    }
+  }
+  EXPECT_EQ(FindHstuVariant("hstu_gather_pipelined")->same_bits_as, "hstu_gather_serial");
+}
+
+// Of rows that see one key, whose score is near 0 by chance: its rounding error is all that such a weight is.
+TEST(HstuGate, EveryVariantPassesOnRowsOfOneKey) {
+  Kernels kernels(*pagoda_kernel_library());
+  const judge::CaseSpec spec = judge::ParseCaseName("hstu_b9_h8_kv8_s1_bs16_hd256_f32_decode");
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    const HstuGateCase gate_case(spec, seed, nullptr);
+    for (const HstuVariant* variant : HstuVariants()) {
+      const judge::GateResult result = RunGate(gate_case, kernels, *variant, 1);
+      EXPECT_TRUE(result.passed) << variant->name << " seed " << seed << ": " << result.fault;
+    }
+  }
+}
+
+// A right variant, the lowest bit of whose output is another one from the second plan on.
+int plans_made = 0;
+std::unique_ptr<HstuPlanImpl> CountPlans(const NormalHstuBatch& batch, int threads,
+                                         const HstuPlanOptions& options) {
+  ++plans_made;
+  return FindHstuVariant("hstu_fused")->plan(batch, threads, options);
+}
+void FlipInLaterPlans(const HstuPlanImpl& plan, const HstuCall& call, std::span<std::byte> workspace,
+                      ThreadPool& pool) {
+  FindHstuVariant("hstu_fused")->run(plan, call, workspace, pool);
+  if (plans_made > 1) *static_cast<uint32_t*>(call.out.data) ^= 1;
+}
+
+TEST(HstuGate, AFreshPlanGivesTheBitsOfAReusedOne) {
+  HstuVariant changing = *FindHstuVariant("hstu_fused");
+  changing.plan = CountPlans;
+  changing.run = FlipInLaterPlans;
+  Kernels kernels(*pagoda_kernel_library());
+  const HstuGateCase gate_case(HstuCase(), 2026, nullptr);
+  plans_made = 0;
+  EXPECT_THAT(RunGate(gate_case, kernels, changing, 2).fault,
+              testing::StartsWith("fresh plan against a reused one: not the same bits"));
+  changing.promises = 0;
+  plans_made = 0;
+  const judge::GateResult result = RunGate(gate_case, kernels, changing, 2);
+  EXPECT_TRUE(result.passed) << result.fault;
+  EXPECT_FALSE(result.bitwise_repeatable);
+}
+
+void FlipTheLowestBit(const HstuPlanImpl& plan, const HstuCall& call, std::span<std::byte> workspace,
+                      ThreadPool& pool) {
+  FindHstuVariant("hstu_gather_serial")->run(plan, call, workspace, pool);
+  *static_cast<uint32_t*>(call.out.data) ^= 1;
+}
+
+TEST(HstuGate, TheBitsOfAnotherVariantAreThoseThatWerePromised) {
+  HstuVariant other = *FindHstuVariant("hstu_gather_serial");
+  other.promises = 0;
+  other.run = FlipTheLowestBit;
+  other.same_bits_as = "hstu_gather_serial";
+  Kernels kernels(*pagoda_kernel_library());
+  const HstuGateCase gate_case(HstuCase(), 2026, nullptr);
+  const judge::GateResult result = RunGate(gate_case, kernels, other, 2);
+  EXPECT_THAT(result.fault, testing::StartsWith("against hstu_gather_serial: not the same bits"));
+  EXPECT_EQ(result.same_bits_as, "");
+  other.same_bits_as = "hstu_gone";
+  EXPECT_EQ(RunGate(gate_case, kernels, other, 2).fault, "promises the bits of hstu_gone, which isn't there");
+}
+
+// The oracle computes a sample of a large case's rows; the others are looked at for this alone.
+TEST(GuardedOutput, NamesWhatIsNotFinite) {
+  Kernels kernels(*pagoda_kernel_library());
+  const SoftmaxInputs inputs(judge::ParseCaseName("b1_h2_kv2_s40_bs16_hd64_f32_q3"), {.seed = 1});
+  GuardedRun run(kernels, *FindSoftmaxVariant("gather"), inputs.batch(), 1, DType::kF32);
+  run.Poison();
+  EXPECT_EQ(run.FirstNotFinite(), "o[0][0][0] is NaN");
+  run.Run(inputs.call(0));
+  EXPECT_EQ(run.FirstNotFinite(), std::nullopt);
+  static_cast<float*>(run.lse().data)[1] = -std::numeric_limits<float>::infinity();  // of a row without a key
+  EXPECT_EQ(run.FirstNotFinite(), std::nullopt);
+  static_cast<float*>(run.out().data)[(2 * 2 + 1) * 64 + 5] = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(run.FirstNotFinite(), "o[2][1][5] is infinite");
 }
 
 }  // namespace

@@ -105,6 +105,7 @@ TEST_F(RecordFile, ComesBackAsItWasWritten) {
   EXPECT_EQ(records.gates[0].fault, SampleGate().fault);
   EXPECT_EQ(records.gates[0].max_abs_error, 0.002);
   EXPECT_TRUE(records.gates[1].bitwise_repeatable);
+  EXPECT_EQ(records.gates[1].same_bits_as, SampleGate().same_bits_as);
   // And the text itself comes back, so no field was forgotten in one direction alone.
   EXPECT_EQ(ToJsonLine(got), ToJsonLine(want));
 }

@@ -38,6 +38,7 @@ inline GateRecord SampleGate() {
   record.seed = 5;
   record.passed = true;
   record.bitwise_repeatable = true;
+  record.same_bits_as = "reference";
   record.max_abs_error = 0.002;
   record.fault = "\"quoted\"\nand broken";
   return record;

@@ -219,6 +219,7 @@ std::vector<GateRecord> SampleGates(const Manifest& manifest) {
                          .seed = seed,
                          .passed = true,
                          .bitwise_repeatable = true,
+                         .same_bits_as = "",
                          .max_abs_error = 3.14e-5,
                          .fault = "",
                          .place = ""});

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -44,6 +45,16 @@ std::string StandingOfLeader(const RunVerdict& run, const Contrast& top) {
       run.verdict == Verdict::kWin || run.verdict == Verdict::kTie || run.verdict == Verdict::kMixed;
   if (!decided && std::isfinite(speedup.value)) text += ": " + WithInterval(speedup) + " overall";
   return text + ".";
+}
+
+// ", 54/54 of each variant" where that is so.
+std::string EachOf(const std::vector<GateTally>& tallies) {
+  if (tallies.size() < 2) return "";
+  const GateTally& first = tallies.front();
+  const bool alike = std::all_of(tallies.begin(), tallies.end(), [&](const GateTally& t) {
+    return t.passed == first.passed && t.total == first.total;
+  });
+  return alike ? fmt::format(", {}/{} of each variant", first.passed, first.total) : "";
 }
 
 // The contrast that the headline is about; null with a single variant.
@@ -117,11 +128,10 @@ std::string Brief(const Replay& replay) {
 std::string Correctness(const Replay& replay) {
   const RunVerdict& run = replay.run;
   if (run.gates_total == 0) return "no gate run in the records";
-  std::set<std::string> variants, cases;
+  std::set<std::string> cases;
   std::set<uint64_t> seeds;
   int repeatable = 0;
   for (const GateRecord& gate : replay.records.gates) {
-    variants.insert(gate.variant);
     cases.insert(gate.case_name);
     seeds.insert(gate.seed);
     repeatable += gate.bitwise_repeatable ? 1 : 0;
@@ -130,11 +140,40 @@ std::string Correctness(const Replay& replay) {
       run.bitwise_all ? "all" : fmt::format("{} of {}", repeatable, replay.records.gates.size());
   const std::string missing =
       run.gates_missing > 0 ? fmt::format(", {} without a record", Count(run.gates_missing)) : "";
-  return fmt::format("{}/{} gate runs passed{} ({}, {}, {}); bitwise repeatable: {}", run.gates_passed,
-                     run.gates_total, missing,
-                     Counted(static_cast<int64_t>(variants.size()), "variant", "variants"),
-                     Counted(static_cast<int64_t>(cases.size()), "case", "cases"),
-                     Counted(static_cast<int64_t>(seeds.size()), "seed", "seeds"), bitwise);
+  const std::vector<GateTally> tallies = GateTallies(replay.records);
+  std::string text =
+      fmt::format("{}/{} gate runs passed{}{} ({}, {}, {}); bitwise repeatable, with a fresh plan too: {}",
+                  run.gates_passed, run.gates_total, EachOf(tallies), missing,
+                  Counted(static_cast<int64_t>(tallies.size()), "variant", "variants"),
+                  Counted(static_cast<int64_t>(cases.size()), "case", "cases"),
+                  Counted(static_cast<int64_t>(seeds.size()), "seed", "seeds"), bitwise);
+  for (const GateTally& tally : tallies) {
+    if (tally.same_bits == 0) continue;
+    text += fmt::format("; {} has the bits of {}: {}/{}", tally.variant, tally.same_bits_as, tally.same_bits,
+                        tally.total);
+  }
+  return text;
+}
+
+std::string MediansAlone(const Replay& replay) {
+  const Medians& medians = replay.run.medians;
+  if (medians.cases < 2 || medians.variants.size() < 2) return "";
+  const auto all = static_cast<int>(replay.manifest.cases.size());
+  std::string text =
+      fmt::format("geometric mean over {}{}:", medians.cases == all ? "" : Count(medians.cases) + " of ",
+                  Counted(all, "case", "cases"));
+  for (const Medians::OfVariant& of : medians.variants) {
+    const bool first = &of == &medians.variants.front();
+    text += fmt::format("{}{} {}", first ? " " : "; ", of.variant, Micros(of.geomean_us));
+    const Contrast* contrast = FindContrast(replay.run, of.variant);
+    if (contrast == nullptr) continue;
+    const Estimate& judged = contrast->overall.speedup;
+    text += fmt::format(", {} ({} to {}), judged {}", FineRatio(of.ratio, "x"), FineRatio(of.least, "x"),
+                        FineRatio(of.most, "x"), NameOf(contrast->overall.verdict));
+    if (contrast->overall.verdict != Verdict::kInvalid && std::isfinite(judged.value))
+      text += fmt::format(" {}", FineRatioWithInterval(judged.value, judged.low, judged.high, "x"));
+  }
+  return text;
 }
 
 std::vector<std::string> RegretSentences(const Replay& replay) {

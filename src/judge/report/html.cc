@@ -70,6 +70,7 @@ class Printer {
            {"Machine", MachineLine(replay_)},
            {"Correct", Correctness(replay_)},
            {"Resolution", Resolution(replay_)},
+           {"Medians alone", MediansAlone(replay_)},
            {"Launches", LaunchLine(replay_)}});
   }
 

@@ -112,6 +112,36 @@ Json FiguresToJson(const RunVerdict& run) {
   return figures;
 }
 
+Json ToJson(const Medians& medians) {
+  Json variants = Json::array();
+  for (const Medians::OfVariant& of : medians.variants) {
+    variants.push_back({{"variant", of.variant},
+                        {"geomean_us", of.geomean_us},
+                        {"ratio", of.ratio},
+                        {"least", of.least},
+                        {"most", of.most}});
+  }
+  return {{"cases", medians.cases}, {"variants", variants}};
+}
+
+Json GateToJson(const Replay& replay) {
+  const RunVerdict& run = replay.run;
+  Json variants = Json::array();
+  for (const GateTally& tally : GateTallies(replay.records)) {
+    const bool promised = tally.same_bits > 0;
+    variants.push_back({{"variant", tally.variant},
+                        {"passed", tally.passed},
+                        {"total", tally.total},
+                        {"same_bits_as", promised ? Json(tally.same_bits_as) : Json(nullptr)},
+                        {"same_bits", promised ? Json(tally.same_bits) : Json(nullptr)}});
+  }
+  return {{"passed", run.gates_passed},
+          {"missing", run.gates_missing},
+          {"total", run.gates_total},
+          {"bitwise", run.bitwise_all},
+          {"variants", variants}};
+}
+
 Json ConditionsToJson(const Conditions& c) {
   if (c.good == 0) return nullptr;
   return {{"load", c.most_load},
@@ -220,10 +250,8 @@ std::string JsonReport(const Replay& replay, const ReportPaths& paths, int inden
   json["regrets"] = RegretsToJson(run);
   json["sweeps"] = SweepsToJson(run);
   json["figures"] = FiguresToJson(run);
-  json["gate"] = {{"passed", run.gates_passed},
-                  {"missing", run.gates_missing},
-                  {"total", run.gates_total},
-                  {"bitwise", run.bitwise_all}};
+  json["medians"] = ToJson(run.medians);
+  json["gate"] = GateToJson(replay);
   json["launches"] = ToJson(run.launches);
   json["host_differences"] = DifferencesToJson(run);
   json["warnings"] = WarningsToJson(replay);

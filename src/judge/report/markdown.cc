@@ -52,6 +52,8 @@ class Printer {
     Item("Correct: " + MarkdownLiteral(Correctness(replay_)));
     Item("Resolution: " + MarkdownLiteral(Resolution(replay_)));
     for (const std::string& sentence : RegretSentences(replay_)) Item(MarkdownLiteral(sentence));
+    const std::string medians = MediansAlone(replay_);
+    if (!medians.empty()) Item("Medians alone: " + MarkdownLiteral(medians));
     Item("Launches: " + MarkdownLiteral(LaunchLine(replay_)));
     text_ += '\n';
   }

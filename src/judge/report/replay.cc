@@ -1,6 +1,7 @@
 #include "judge/report/replay.h"
 
 #include <algorithm>
+#include <charconv>
 
 namespace pagoda::judge {
 namespace {
@@ -85,6 +86,30 @@ const CaseRanking* FindRanking(const RunVerdict& run, std::string_view case_name
 
 const ManifestCase* FindManifestCase(const Manifest& manifest, std::string_view case_name) {
   return Find(manifest.cases, [&](const ManifestCase& c) { return c.name == case_name; });
+}
+
+std::vector<GateTally> GateTallies(const Records& records) {
+  std::vector<GateTally> tallies;
+  for (const GateRecord& gate : records.gates) {
+    auto tally = std::find_if(tallies.begin(), tallies.end(),
+                              [&](const GateTally& t) { return t.variant == gate.variant; });
+    if (tally == tallies.end()) tally = tallies.insert(tally, {.variant = gate.variant, .same_bits_as = {}});
+    ++tally->total;
+    tally->passed += gate.passed ? 1 : 0;
+    if (gate.same_bits_as.empty()) continue;
+    tally->same_bits_as = gate.same_bits_as;
+    ++tally->same_bits;
+  }
+  return tallies;
+}
+
+int64_t CountSetting(const Manifest& manifest, const std::string& name) {
+  int64_t count = 0;
+  const auto found = manifest.settings.find(name);
+  if (found == manifest.settings.end()) return count;
+  const std::string& text = found->second;
+  std::from_chars(text.data(), text.data() + text.size(), count);
+  return count;
 }
 
 Conditions ConditionsOf(const Records& records) {

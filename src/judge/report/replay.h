@@ -37,6 +37,19 @@ const CaseVerdict* FindCase(const Contrast& contrast, std::string_view case_name
 const CaseRanking* FindRanking(const RunVerdict& run, std::string_view case_name);
 const ManifestCase* FindManifestCase(const Manifest& manifest, std::string_view case_name);
 
+// What the records hold of one variant's gate runs.
+struct GateTally {
+  std::string variant;
+  int passed = 0, total = 0;
+  std::string same_bits_as;  // the variant whose bits it promises; empty: none
+  int same_bits = 0;         // runs that found them
+};
+// In the order in which the variants first come up.
+std::vector<GateTally> GateTallies(const Records& records);
+
+// A setting that is a number; 0 where it isn't there or isn't one.
+int64_t CountSetting(const Manifest& manifest, const std::string& name);
+
 // What the records say about the time that they took and the state of the machine. All but the first two are
 // over the launches that ended well.
 struct Conditions {

@@ -101,6 +101,8 @@ class Printer {
     }
     Item(Resolution(replay_));
     for (const std::string& sentence : RegretSentences(replay_)) Item(sentence);
+    const std::string medians = MediansAlone(replay_);
+    if (!medians.empty()) Item("medians alone, " + medians);
     text_ += '\n';
   }
 

@@ -164,6 +164,7 @@ RunVerdict Judge(const Manifest& manifest, const Records& records) {
   run.null_spread_floor = choice.spread_floor;
   AddProof(manifest, records, sorted, run);
   run.figures = ComputeFigures(manifest, records, sorted);
+  run.medians = AggregateMedians(manifest, sorted, run.figures);
   AddNulls(manifest, sorted, run);
   AddUnmeasured(manifest, sorted, run);
 

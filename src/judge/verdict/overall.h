@@ -9,6 +9,7 @@
 #include "judge/verdict/case.h"
 #include "judge/verdict/contrast.h"
 #include "judge/verdict/figures.h"
+#include "judge/verdict/medians.h"
 #include "judge/verdict/ranking.h"
 #include "judge/verdict/recommend.h"
 #include "judge/verdict/regret.h"
@@ -74,6 +75,7 @@ struct RunVerdict {
   std::vector<Regret> regrets;       // of the variants that choose
   std::vector<Figures> figures;      // cases x variants, in the manifest's order
   std::vector<NullFigures> nulls;    // in the manifest's order
+  Medians medians;                   // the figures as reports without intervals aggregate them
 
   // The null arm over all cases, as a ratio, and the smallest effect (a fraction) that the run could see
   // overall: the largest over the contrasts; of the null arm where there is no contrast.

@@ -115,13 +115,43 @@ TEST(Headline, OneVariantHasNothingToCompareWith) {
 TEST(Correctness, CountsWhatTheRecordsHold) {
   SampleRun run = HandMadeRun();
   EXPECT_EQ(Correctness(run.AsReplay()),
-            "12/12 gate runs passed (2 variants, 3 cases, 2 seeds); bitwise repeatable: all");
+            "12/12 gate runs passed, 6/6 of each variant (2 variants, 3 cases, 2 seeds); bitwise repeatable, "
+            "with a fresh plan too: all");
   run.records.gates[0].bitwise_repeatable = false;
   run.verdict.bitwise_all = false;
-  EXPECT_THAT(Correctness(run.AsReplay()), testing::EndsWith("bitwise repeatable: 11 of 12"));
+  EXPECT_THAT(Correctness(run.AsReplay()), testing::EndsWith("with a fresh plan too: 11 of 12"));
+  run.records.gates[0].passed = false;
+  run.verdict.gates_passed = 11;
+  EXPECT_THAT(Correctness(run.AsReplay()), testing::StartsWith("11/12 gate runs passed (2 variants"));
   run.records.gates.clear();
   run.verdict.gates_total = run.verdict.gates_passed = 0;
   EXPECT_EQ(Correctness(run.AsReplay()), "no gate run in the records");
+}
+
+TEST(Correctness, NamesWhoseBitsAVariantHas) {
+  SampleRun run = HandMadeRun();
+  for (GateRecord& gate : run.records.gates) {
+    if (gate.variant == "fast") gate.same_bits_as = "slow";
+  }
+  EXPECT_THAT(Correctness(run.AsReplay()), testing::EndsWith("all; fast has the bits of slow: 6/6"));
+  run.records.gates.back().same_bits_as.clear();  // failed before it was looked at
+  EXPECT_THAT(Correctness(run.AsReplay()), testing::EndsWith("all; fast has the bits of slow: 5/6"));
+}
+
+TEST(MediansAlone, StandBesideTheVerdict) {
+  SampleRun run = HandMadeRun();
+  EXPECT_EQ(MediansAlone(run.AsReplay()),
+            "geometric mean over 3 cases: slow 71.4 µs; fast 68.4 µs, 1.044x (0.900x to 1.250x), judged "
+            "INCONCLUSIVE 1.043x [1.032, 1.054]");
+  run.verdict.medians.cases = 2;
+  run.verdict.contrasts[0].overall.verdict = Verdict::kInvalid;
+  EXPECT_EQ(MediansAlone(run.AsReplay()),
+            "geometric mean over 2 of 3 cases: slow 71.4 µs; fast 68.4 µs, 1.044x (0.900x to 1.250x), judged "
+            "INVALID");
+  run.verdict.medians.cases = 1;  // its table says all of it
+  EXPECT_EQ(MediansAlone(run.AsReplay()), "");
+  run.verdict.medians = {3, {{"slow", 71.374, 1, 1, 1}}};
+  EXPECT_EQ(MediansAlone(run.AsReplay()), "");
 }
 
 TEST(Resolution, SaysWhatIsNotKnown) {

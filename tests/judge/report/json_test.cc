@@ -56,7 +56,19 @@ TEST(JsonReport, HasTheTopVerdict) {
   EXPECT_EQ(report["lead"], Ratio(1.043, 1.043 - 0.011, 1.043 + 0.011));
   EXPECT_EQ(report["null"], Ratio(1.0, 0.998, 1.002));
   EXPECT_EQ(report["mde"], 0.013);
-  EXPECT_EQ(report["gate"], json({{"passed", 12}, {"missing", 0}, {"total", 12}, {"bitwise", true}}));
+  const auto six_of_six = [](const char* variant) {
+    return json{
+        {"variant", variant}, {"passed", 6}, {"total", 6}, {"same_bits_as", nullptr}, {"same_bits", nullptr}};
+  };
+  EXPECT_EQ(report["gate"], json({{"passed", 12},
+                                  {"missing", 0},
+                                  {"total", 12},
+                                  {"bitwise", true},
+                                  {"variants", {six_of_six("slow"), six_of_six("fast")}}}));
+  EXPECT_EQ(report["medians"]["cases"], 3);
+  EXPECT_EQ(
+      report["medians"]["variants"][1],
+      json({{"variant", "fast"}, {"geomean_us", 68.399}, {"ratio", 1.0435}, {"least", 0.9}, {"most", 1.25}}));
   EXPECT_EQ(report["not_measured"], json({"other machines", "prefill"}));
   EXPECT_EQ(report["recommendation"]["no_evidence"], json({"b4_s512_bf16_decode"}));
   EXPECT_EQ(report["environment"]["cpu"], "Example CPU");
@@ -64,6 +76,16 @@ TEST(JsonReport, HasTheTopVerdict) {
   EXPECT_EQ(report["environment"]["ceilings"]["bandwidth"][0]["gb_per_s"], 20);
   EXPECT_EQ(report["environment"]["worst_during_launches"]["load"], 0.25);
   EXPECT_EQ(report["launches"]["planned"], 36);
+}
+
+TEST(JsonReport, SaysWhoseBitsAVariantHas) {
+  SampleRun run = HandMadeRun();
+  for (GateRecord& gate : run.records.gates) {
+    if (gate.variant == "fast") gate.same_bits_as = "slow";
+  }
+  const json fast = Parsed(run)["gate"]["variants"][1];
+  EXPECT_EQ(fast["same_bits_as"], "slow");
+  EXPECT_EQ(fast["same_bits"], 6);
 }
 
 TEST(JsonReport, HasEachContrastAndItsCases) {

@@ -21,8 +21,9 @@ constexpr const char* kGolden = R"golden(### sample-suite
 **Which one?** Undecided. fast is ahead of slow on 1 case, tied on none, behind on 1, undecided on 1: 1.04× [1.03, 1.05] overall. Keep slow, the baseline: no variant beats it overall; between fast and slow there is no verdict (one case has no verdict). There is no evidence for or against it on b4_s512_bf16_decode. Next: Run again with --launches 40.
 
 - Run: sample-suite · 3 cases · 12 launches a case · 2 threads · 54.0 s of launches
-- Correct: 12/12 gate runs passed (2 variants, 3 cases, 2 seeds); bitwise repeatable: all
+- Correct: 12/12 gate runs passed, 6/6 of each variant (2 variants, 3 cases, 2 seeds); bitwise repeatable, with a fresh plan too: all
 - Resolution: null arm 1.000× [0.998, 1.002] · smallest effect that this run could see overall: 1.3%
+- Medians alone: geometric mean over 3 cases: slow 71.4 µs; fast 68.4 µs, 1.044x (0.900x to 1.250x), judged INCONCLUSIVE 1.043x [1.032, 1.054]
 - Launches: 36 planned, 36 used
 
 #### Losses, inconclusive and invalid cases

@@ -21,7 +21,8 @@ const ReportPaths kPaths{.records = "runs/x/records.jsonl",
 // clang-format off
 constexpr const char* kGolden = R"golden(sample-suite · 3 cases · 12 launches a case · 2 threads · 54.0 s of launches
 Machine: Example CPU · avx2 · load ≤ 0.25, steal ≤ 0.1%
-Correct: 12/12 gate runs passed (2 variants, 3 cases, 2 seeds); bitwise repeatable: all
+Correct: 12/12 gate runs passed, 6/6 of each variant (2 variants, 3 cases, 2 seeds); bitwise
+    repeatable, with a fresh plan too: all
 
 Which one?  Undecided.
             fast is ahead of slow on 1 case, tied on none, behind on 1, undecided on 1: 1.04×
@@ -36,6 +37,8 @@ Which one?  Undecided.
   B  fast       1    0     1  1  ?         1.04× [1.03, 1.05]  0.976×
   ratios are time of A / time of the variant, above 1 is faster than A; ? is INCONCLUSIVE
   null arm 1.000× [0.998, 1.002] · smallest effect that this run could see overall: 1.3%
+  medians alone, geometric mean over 3 cases: slow 71.4 µs; fast 68.4 µs, 1.044x (0.900x to 1.250x),
+      judged INCONCLUSIVE 1.043x [1.032, 1.054]
 
   LOSS    B vs A on b1_s512_bf16_decode: 0.900× [0.890, 0.910], not beaten: A
   ?       B vs A on b4_s512_bf16_decode: 1.01× [0.98, 1.04]

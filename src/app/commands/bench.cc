@@ -189,7 +189,7 @@ class Bench {
                                                   : std::filesystem::path(options_.run.out);
     session_.launches = options_.launches;
     session_.budget_s = budget_s_;
-    session_.protocol = setup_.Protocol();
+    session_.protocol = setup_.Protocol(manifest.launches);
     session_.resume = options_.run.resume;
     RequireFitDirectory(manifest);
     for (const std::string& cut : setup_.left_out) Warn(cut);

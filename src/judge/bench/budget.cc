@@ -49,7 +49,10 @@ LaunchCost RooflineCost(const CaseFacts& facts, size_t arms, const NominalMachin
   cost.slow = call_ns > options.slow_call_ns;
   cost.block_s = 2 * static_cast<double>(arms) * call_ns * calls / kNsPerSecond;
   constexpr double kWarmUpBlocks = 4;
-  cost.fixed_s = kSetup + std::min(kWarmUpBlocks * cost.block_s, options.warmup_ns / kNsPerSecond);
+  const double settling_s = std::min(kWarmUpBlocks * cost.block_s, options.warmup_ns / kNsPerSecond);
+  const double least_s =
+      std::ceil(options.least_warmups / calls) * cost.block_s / 2;  // a round is half a block
+  cost.fixed_s = kSetup + std::max(settling_s, least_s);
   return cost;
 }
 

@@ -62,13 +62,14 @@ Json ProtocolToJson(const ProtocolOptions& o) {
           {"warmup_rounds", o.warmup_rounds},
           {"warmup_ns", o.warmup_ns},
           {"settled_change", o.settled_change},
+          {"least_warmups", o.least_warmups},
           {"pilot", o.pilot}};
 }
 
 ProtocolOptions ProtocolFromJson(const JsonField& in) {
   in.RefuseUnknownKeys({"seed", "epoch_ns", "slow_call_ns", "blocks", "least_blocks", "slow_blocks",
                         "least_slow_blocks", "cap_ns", "warmup_rounds", "warmup_ns", "settled_change",
-                        "pilot"});
+                        "least_warmups", "pilot"});
   ProtocolOptions o;
   o.seed = in.At("seed").Unsigned();
   o.epoch_ns = in.At("epoch_ns").Number();
@@ -81,6 +82,7 @@ ProtocolOptions ProtocolFromJson(const JsonField& in) {
   o.warmup_rounds = SmallInt(in.At("warmup_rounds"), 1);
   o.warmup_ns = in.At("warmup_ns").Number();
   o.settled_change = in.At("settled_change").Number();
+  o.least_warmups = SmallInt(in.At("least_warmups"), 0);
   o.pilot = in.At("pilot").Bool();
   return o;
 }

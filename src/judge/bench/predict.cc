@@ -32,13 +32,13 @@ std::optional<CaseSpec> Halved(const RunSetup& setup, size_t i, const CaseSpec& 
 }  // namespace
 
 Prediction Predict(const RunSetup& setup, int launches, double budget_s) {
-  const ProtocolOptions whole = setup.Protocol();
+  const int wanted = LaunchesToRun(setup, launches);
+  const ProtocolOptions whole = setup.Protocol(wanted);
   Prediction prediction;
   for (const CaseFacts& facts : setup.facts) {
     prediction.costs.push_back(RooflineCost(facts, setup.variants.size() + 1, NominalMachine(), whole));
   }
-  prediction.schedule =
-      FitBudget(prediction.costs, LaunchesToRun(setup, launches), FewestLaunches(setup), whole, budget_s);
+  prediction.schedule = FitBudget(prediction.costs, wanted, FewestLaunches(setup), whole, budget_s);
   return prediction;
 }
 

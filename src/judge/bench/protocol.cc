@@ -92,8 +92,8 @@ class Launch {
       for (size_t a = 0; a < arms_.size(); ++a) rounds[a].push_back(RunEpoch(a));
       ++out_.warmup_rounds;
       out_.settled = std::all_of(rounds.begin(), rounds.end(), [&](const auto& r) { return Settled(r); });
-    } while (!out_.settled && out_.warmup_rounds < options_.warmup_rounds &&
-             static_cast<double>(hooks_.now_ns() - begin) < options_.warmup_ns);
+    } while (TooFewWarmUps() || (!out_.settled && out_.warmup_rounds < options_.warmup_rounds &&
+                                 static_cast<double>(hooks_.now_ns() - begin) < options_.warmup_ns));
 
     double shortest = std::numeric_limits<double>::infinity();
     for (size_t a = 0; a < arms_.size(); ++a) {
@@ -108,6 +108,8 @@ class Launch {
     // Warm arms are faster than the ones that were calibrated.
     if (shortest < options_.epoch_ns) out_.calls = NextCalls(out_.calls, shortest, options_.epoch_ns);
   }
+
+  bool TooFewWarmUps() const { return out_.warmup_rounds * out_.calls < options_.least_warmups; }
 
   bool Settled(std::span<const EpochTime> rounds) const {
     if (rounds.size() < 2 * kWindow) return false;
@@ -138,6 +140,16 @@ class Launch {
 };
 
 }  // namespace
+
+ProtocolOptions WithSamples(const ProtocolOptions& options, int samples, int launches) {
+  ProtocolOptions more = options;
+  const int passes = 2 * std::max(launches, 1);  // of a block in every launch
+  const int least = (samples + passes - 1) / passes;
+  for (int* blocks : {&more.blocks, &more.least_blocks, &more.slow_blocks, &more.least_slow_blocks}) {
+    *blocks = std::max(*blocks, least);
+  }
+  return more;
+}
 
 int ChooseBlocks(std::span<const double> epoch_ns, int64_t calls, const ProtocolOptions& options) {
   if (epoch_ns.empty()) return 0;

@@ -24,6 +24,7 @@ struct ProtocolOptions {
   int warmup_rounds = 12;        // at most; a round is one epoch of every arm
   double warmup_ns = 2e9;        // no new round starts after this
   double settled_change = 0.02;  // the medians of two windows of rounds differ by at most this
+  int least_warmups = 0;         // calls of each arm in the warm-up, whatever these limits say
   bool pilot = false;            // no blocks: only find out what a launch costs
 };
 
@@ -45,6 +46,9 @@ struct LaunchMeasurement {
   std::vector<ArmMeasurement> arms;  // in the order of the arms
 };
 
+// The same with so many blocks at least that `launches` launches give `samples` times of an arm.
+ProtocolOptions WithSamples(const ProtocolOptions& options, int samples, int launches);
+
 // Blocks for arms whose calls and epochs take these times: options.blocks, or slow_blocks for a slow case,
 // cut so that they fit cap_ns, never below the minimum.
 int ChooseBlocks(std::span<const double> epoch_ns, int64_t calls, const ProtocolOptions& options);
@@ -59,8 +63,8 @@ struct ProtocolHooks {
   std::function<void(size_t arm)> about_to_run;
 };
 
-// Calibrates the shared number of calls, warms up until the medians settle, runs the blocks, checks the
-// outputs.
+// Calibrates the shared number of calls, warms up until the medians settle and each arm has had its least
+// calls, runs the blocks, checks the outputs.
 LaunchMeasurement RunProtocol(std::span<const std::unique_ptr<Arm>> arms, const ProtocolOptions& options,
                               const ProtocolHooks& hooks);
 

@@ -123,10 +123,11 @@ bool RunSetup::Supports(std::string_view case_name, std::string_view variant) co
                       [&](const Unsupported& u) { return u.case_name == case_name && u.variant == variant; });
 }
 
-ProtocolOptions RunSetup::Protocol() const {
+ProtocolOptions RunSetup::Protocol(int launches) const {
   ProtocolOptions protocol;
   if (epoch_ms > 0) protocol.epoch_ns = epoch_ms * 1e6;
-  return protocol;
+  protocol.least_warmups = warmups;
+  return WithSamples(protocol, samples, launches);
 }
 
 std::vector<GateCase> RunSetup::GateCases() const {
@@ -162,6 +163,8 @@ RunSetup MakeSetup(const Suite& suite, const Selection& selection, const Subject
   setup.about = suite.about;
   setup.budget_s = suite.budget_s;
   setup.epoch_ms = suite.epoch_ms;
+  setup.warmups = suite.warmups;
+  setup.samples = suite.samples;
   setup.cases = CasesOf(suite, selection);
   setup.variants = VariantsOf(suite, selection, setup.cases, subject);
   setup.baseline = BaselineOf(suite, selection, setup.variants);
@@ -217,7 +220,10 @@ Manifest ManifestOf(const RunSetup& setup) {
   manifest.baseline = setup.baseline;
   manifest.choosers = setup.choosers;
   manifest.unsupported = setup.unsupported;
-  manifest.settings = {{"epoch_ms", fmt::format("{}", setup.Protocol().epoch_ns / 1e6)}};
+  const double epoch_ms = setup.epoch_ms > 0 ? setup.epoch_ms : ProtocolOptions().epoch_ns / 1e6;
+  manifest.settings = {{"epoch_ms", fmt::format("{}", epoch_ms)},
+                       {kWarmupsSetting, fmt::format("{}", setup.warmups)},
+                       {kSamplesSetting, fmt::format("{}", setup.samples)}};
   return manifest;
 }
 

@@ -34,9 +34,10 @@ struct RunSetup {
   std::vector<std::string> left_out;  // by a budget, a sentence each
   double budget_s = 0;                // the suite's own; 0: no limit
   double epoch_ms = 0;                // the suite's own; 0: the protocol's
+  int warmups = 0, samples = 0;       // the least, as the suite says
 
-  // The protocol with what the suite says of it.
-  ProtocolOptions Protocol() const;
+  // The protocol with what the suite says of it, for a run of so many launches.
+  ProtocolOptions Protocol(int launches) const;
 
   bool Supports(std::string_view case_name, std::string_view variant) const;
   // Pairs of a case and a variant besides the baseline, for the adjustment of p-values.

@@ -76,6 +76,8 @@ struct Suite {
   std::string variants_at = "variants", baseline_at = "baseline";
   double epoch_ms = 0;  // least time of one timing; 0: the protocol's
   double budget_s = 0;  // what a run may take unless told otherwise; 0: no limit
+  int warmups = 0;      // least calls of each variant before it is timed; 0: the protocol's rule alone
+  int samples = 0;      // least times of each variant and case over all launches; 0: no such number
 };
 
 // The name that a spec's fields give by the grammar above.

@@ -26,6 +26,7 @@ using io::TomlTable;
 
 constexpr size_t kMostCases = 4096;
 constexpr int64_t kMostSequences = 65536;
+constexpr int64_t kMostRepeats = 100'000;  // of warm-up calls and of samples
 constexpr std::array kFloatTypes = {DType::kBF16, DType::kF16, DType::kF32};
 
 // A case while its keys are read: lengths are spread over the batch at the end.
@@ -477,8 +478,37 @@ void RefuseUnknownCaseKeys(const TomlTable& table) {
                            "rab"});
 }
 
+// How a suite is timed, as far as it says.
+void ReadTiming(const TomlTable& root, Suite& suite) {
+  if (root.Has("budget")) {
+    const std::string text = root.String("budget");
+    const std::optional<double> budget = DurationOf(text);
+    if (!budget) {
+      throw root.Wrong(
+          "budget",
+          fmt::format("= \"{}\" is not a duration; write it as \"90s\", \"5m\" or \"1h30m\"", text));
+    }
+    suite.budget_s = *budget;
+  }
+  if (root.Has("epoch_ms")) {
+    suite.epoch_ms = root.Number("epoch_ms");
+    if (!(suite.epoch_ms >= 0.1 && suite.epoch_ms <= 1000)) {
+      throw root.Wrong("epoch_ms", fmt::format("= {:g} is outside 0.1..1000 milliseconds", suite.epoch_ms));
+    }
+  }
+  for (const auto& [key, field] : {std::pair{"warmups", &Suite::warmups}, {"samples", &Suite::samples}}) {
+    if (!root.Has(key)) continue;
+    const int64_t count = root.Int(key);
+    if (count < 1 || count > kMostRepeats) {
+      throw root.Wrong(key, fmt::format("= {} is outside 1..{}", count, kMostRepeats));
+    }
+    suite.*field = static_cast<int>(count);
+  }
+}
+
 Suite SuiteOf(const TomlTable& root, const io::RequestTrace* trace) {
-  root.RefuseUnknownKeys({"name", "about", "variants", "baseline", "budget", "epoch_ms", "defaults", "case"});
+  root.RefuseUnknownKeys({"name", "about", "variants", "baseline", "budget", "epoch_ms", "warmups", "samples",
+                          "defaults", "case"});
   Suite suite;
   suite.name = root.String("name");
   RequireName(root, suite.name);
@@ -503,22 +533,7 @@ Suite SuiteOf(const TomlTable& root, const io::RequestTrace* trace) {
     throw root.Wrong("baseline", fmt::format("= \"{}\" is none of the variants{}", suite.baseline,
                                              DidYouMean(suite.baseline, suite.variants)));
   }
-  if (root.Has("budget")) {
-    const std::string text = root.String("budget");
-    const std::optional<double> budget = DurationOf(text);
-    if (!budget) {
-      throw root.Wrong(
-          "budget",
-          fmt::format("= \"{}\" is not a duration; write it as \"90s\", \"5m\" or \"1h30m\"", text));
-    }
-    suite.budget_s = *budget;
-  }
-  if (root.Has("epoch_ms")) {
-    suite.epoch_ms = root.Number("epoch_ms");
-    if (!(suite.epoch_ms >= 0.1 && suite.epoch_ms <= 1000)) {
-      throw root.Wrong("epoch_ms", fmt::format("= {:g} is outside 0.1..1000 milliseconds", suite.epoch_ms));
-    }
-  }
+  ReadTiming(root, suite);
   const std::optional<TomlTable> defaults = root.FindTable("defaults");
   if (defaults) {
     RefuseUnknownCaseKeys(*defaults);

@@ -14,6 +14,7 @@ namespace pagoda::judge {
 //   about = "one line"
 //   variants = ["gather", ...]   default: all; the first is the baseline unless `baseline` says else
 //   baseline = "gather"
+//   budget = "5m", epoch_ms = 2, warmups = 16, samples = 51
 //   [defaults]                   any key of a case but `name`
 //   [[case]]                     a case, or a grid: a list is an axis, and every combination is a case
 // Keys of a case, each with what it is when absent. The axes vary in this order, the last one fastest:

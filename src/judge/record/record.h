@@ -188,6 +188,11 @@ struct ManifestProgram {
   std::string about;    // what it said of itself
 };
 
+// Names of settings that the report looks at: least calls of each variant before it is timed in a launch, and
+// least times of each variant and case over all launches; "0": not asked for.
+inline constexpr const char* kWarmupsSetting = "warmups";
+inline constexpr const char* kSamplesSetting = "samples";
+
 // Everything that defines a run. Written before the first launch and never changed.
 struct Manifest {
   int schema = kManifestSchema;

@@ -102,6 +102,17 @@ void AddGap(const std::string& case_name, const std::string& variant, const std:
   at->variants.push_back(variant);
 }
 
+// "576 to 600 taken"; of what was timed at all.
+std::string SamplesTaken(const RunVerdict& run) {
+  int64_t least = 0, most = 0;
+  for (const Figures& f : run.figures) {
+    if (f.samples == 0) continue;
+    least = least == 0 ? f.samples : std::min(least, f.samples);
+    most = std::max(most, f.samples);
+  }
+  return CountRange(least, most) + " taken";
+}
+
 std::string CachesOf(const Manifest& manifest) {
   const auto has = [&](std::string_view cache) {
     return std::any_of(manifest.cases.begin(), manifest.cases.end(),
@@ -169,6 +180,15 @@ std::vector<Fact> ProtocolFactsOf(const Replay& replay) {
     facts.push_back({"in a launch", fmt::format("{} blocks, each variant twice a block; {} calls a timing",
                                                 CountRange(conditions.least_blocks, conditions.most_blocks),
                                                 CountRange(conditions.least_calls, conditions.most_calls))});
+  }
+  if (const int64_t warmups = CountSetting(m, kWarmupsSetting); warmups > 0) {
+    facts.push_back({"warm-up", fmt::format("until the medians settle, and at least {} of each variant",
+                                            Counted(warmups, "call", "calls"))});
+  }
+  if (const int64_t samples = CountSetting(m, kSamplesSetting); samples > 0) {
+    facts.push_back(
+        {"timings", fmt::format("at least {} of each variant and case over all launches asked for; {}",
+                                Count(samples), SamplesTaken(replay.run))});
   }
   facts.push_back({"cache", CachesOf(m)});
   facts.push_back({"launch value",

@@ -14,6 +14,7 @@ void AddFigures(const Figures* f, Json& json) {
   json["host_us"] = f->host_us;
   json["device_us"] = f->device_us;
   json["device_floor_us"] = f->device_floor_us;
+  json["samples"] = f->samples;
   json["gbps"] = f->gb_per_s;
   json["gflops"] = f->gflop_per_s;
   json["bound_us"] = Known(f->bound_us);

@@ -147,6 +147,23 @@ void AddMachine(const Replay& replay, Warnings& out) {
   }
 }
 
+// By a budget or --launches, or because launches were left out or failed.
+void AddFewSamples(const Replay& replay, Warnings& out) {
+  const int64_t asked = CountSetting(replay.manifest, kSamplesSetting);
+  std::vector<std::string> few;
+  int64_t least = asked;
+  for (const Figures& f : replay.run.figures) {
+    if (f.samples == 0 || f.samples >= asked) continue;
+    few.push_back(fmt::format("{} on {}", f.variant, f.case_name));
+    least = std::min(least, f.samples);
+  }
+  if (few.empty()) return;
+  out.push_back({Warning::kFewSamples,
+                 fmt::format("Fewer than the {} times of a variant that the suite asks for, down to {}: {}.",
+                             Count(asked), Count(least), ListedUpTo(kMostNames, few)),
+                 "Run it again with more --launches or a larger --budget."});
+}
+
 void AddVerdictReasons(const Replay& replay, Warnings& out) {
   if (replay.run.launches.never_run == 0) {  // else the rest of the run comes first
     AddForReason(replay, Reason::kTooFewLaunches, Warning::kFewLaunches,
@@ -216,6 +233,8 @@ std::string_view NameOf(Warning warning) {
       return "throttled";
     case Warning::kNoNullArm:
       return "no_null_arm";
+    case Warning::kFewSamples:
+      return "few_samples";
     case Warning::kFewLaunches:
       return "few_launches";
     case Warning::kBimodal:
@@ -240,6 +259,7 @@ std::vector<WarningText> WarningsOf(const Replay& replay) {
   AddFailures(replay, warnings);
   AddLaunchCounts(replay, warnings);
   AddMachine(replay, warnings);
+  AddFewSamples(replay, warnings);
   AddVerdictReasons(replay, warnings);
   AddProvenance(replay, warnings);
   return warnings;

@@ -22,6 +22,7 @@ enum class Warning : uint8_t {
   kUnfitMachine,
   kThrottled,
   kNoNullArm,
+  kFewSamples,  // fewer times of a variant than the suite asks for
   kFewLaunches,
   kBimodal,
   kClockTooCoarse,

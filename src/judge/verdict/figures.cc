@@ -21,6 +21,7 @@ double RunLength(double run_bytes) {
 
 struct Times {
   std::vector<double> device, device_floor, host;  // one each per launch, in microseconds
+  int64_t samples = 0;
 };
 
 Times TimesOfVariant(const CaseRecords& records, const std::string& variant) {
@@ -31,6 +32,7 @@ Times TimesOfVariant(const CaseRecords& records, const std::string& variant) {
     times.device.push_back(Median(arm->device_ns) / 1000);
     times.device_floor.push_back(Quantile(arm->device_ns, kFloorQuantile) / 1000);
     times.host.push_back(Median(arm->host_ns) / 1000);
+    times.samples += std::ssize(arm->device_ns);
   }
   return times;
 }
@@ -124,6 +126,7 @@ std::vector<Figures> ComputeFigures(const Manifest& manifest, const Records& rec
       figures.device_us = MedianOrNaN(times.device);
       figures.device_floor_us = MedianOrNaN(times.device_floor);
       figures.host_us = MedianOrNaN(times.host);
+      figures.samples = times.samples;
       figures.gb_per_s = place.facts->bytes / (figures.device_us * 1e3);
       figures.gflop_per_s = place.facts->flops / (figures.device_us * 1e3);
       AddRoofline(manifest, *place.facts, figures);

@@ -1,6 +1,7 @@
 // Absolute figures of one variant on one case, beside the machine's own ceilings.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,7 @@ struct Figures {
   double device_us = 0;
   double device_floor_us = 0;  // of each launch's Q10
   double host_us = 0;
+  int64_t samples = 0;  // times of each clock behind these, over all launches that count
   double gb_per_s = 0;  // least bytes / device time, 1e9 a second
   double gflop_per_s = 0;
   double bound_us = 0;  // roofline: the larger of bytes / bandwidth and FLOPs / peak; 0: no ceiling known

@@ -97,6 +97,16 @@ TEST(Budget, TheRooflineEstimateGrowsWithTheCase) {
   EXPECT_GT(RooflineCost({1, 1e12, 1}, 6, {}, o).block_s, 2 * 6 * 1.0);
 }
 
+TEST(Budget, TheRooflineEstimateCountsLeastWarmUps) {
+  ProtocolOptions o;
+  const CaseFacts large{1e9, 1e6, 1};  // 0.1 s a call at the bound, 0.4 s of one of six arms
+  const double settling_s = RooflineCost(large, 6, {}, o).fixed_s;
+  o.least_warmups = 16;
+  const LaunchCost cost = RooflineCost(large, 6, {}, o);
+  EXPECT_DOUBLE_EQ(cost.fixed_s, 0.5 + 16 * 6 * 0.4);
+  EXPECT_LT(settling_s, cost.fixed_s);
+}
+
 TEST(ParseDuration, ReadsWhatPeopleWrite) {
   EXPECT_EQ(ParseDuration("300", "--budget"), 300);
   EXPECT_EQ(ParseDuration("90s", "--budget"), 90);

@@ -113,6 +113,24 @@ TEST_F(Executor, TheSameSeedGivesTheSameRunAndEveryLaunchHasItsOwnSeeds) {
   EXPECT_NE(MakeLaunchPlan(run_, run_.cases[0], 0, 1).seed, MakeLaunchPlan(run_, run_.cases[0], 0, 0).seed);
 }
 
+// The order of the shapes is shuffled, by the seed and for each launch anew.
+TEST(CaseOrder, IsAPermutationThatSeedAndLaunchDecide) {
+  constexpr size_t kShapes = 18;
+  std::set<std::vector<size_t>> orders;
+  std::set<size_t> first;
+  for (int launch = 0; launch < 12; ++launch) {
+    std::vector<size_t> order = CaseOrder(kShapes, 2026, launch);
+    EXPECT_EQ(order, CaseOrder(kShapes, 2026, launch));
+    EXPECT_NE(order, CaseOrder(kShapes, 2029, launch));
+    orders.insert(order);
+    first.insert(order.front());
+    std::sort(order.begin(), order.end());
+    for (size_t i = 0; i < kShapes; ++i) EXPECT_EQ(order[i], i);
+  }
+  EXPECT_THAT(orders, SizeIs(12));
+  EXPECT_GT(first.size(), 4U);
+}
+
 TEST_F(Executor, ACaseKeepsItsSeedsWhenOthersLeave) {
   const uint64_t seed = MakeLaunchPlan(run_, run_.cases[2], 1, 0).seed;
   run_.cases.erase(run_.cases.begin());

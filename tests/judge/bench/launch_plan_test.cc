@@ -31,6 +31,7 @@ LaunchPlan SomeLaunch() {
   plan.protocol.blocks = 17;
   plan.protocol.pilot = true;
   plan.protocol.cap_ns = 1.25e8;
+  plan.protocol.least_warmups = 16;
   return plan;
 }
 

@@ -177,6 +177,21 @@ TEST_F(Protocol, WarmUpIsBoundedInRoundsAndInTime) {
   EXPECT_EQ(m.warmup_rounds, 2);
 }
 
+TEST_F(Protocol, WarmUpGivesEachArmItsLeastCallsWhateverBoundsIt) {
+  AddSteady(5e6);  // an epoch of one call, settled after six
+  options_.least_warmups = 16;
+  EXPECT_EQ(Run().warmup_rounds, 16);
+  options_.warmup_rounds = 3;
+  options_.warmup_ns = 1;
+  EXPECT_EQ(Run().warmup_rounds, 16);
+  options_ = {.seed = 2026, .least_warmups = 16};
+  arms_.clear();
+  AddSteady(0.5e6);  // several calls an epoch
+  const LaunchMeasurement m = Run();
+  EXPECT_EQ(m.warmup_rounds, 6);
+  EXPECT_GE(m.warmup_rounds * m.calls, 16);
+}
+
 TEST_F(Protocol, ChecksEveryArmAfterTheLastTimedCall) {
   AddSteady(3e6);
   AddSteady(3e6);
@@ -240,6 +255,21 @@ TEST(ChooseBlocks, ACapCutsBlocksButNeverBelowTheMinimum) {
   o.cap_ns = 1;
   EXPECT_EQ(ChooseBlocks(std::vector{2e6, 3e6}, 100, o), 16);
   EXPECT_EQ(ChooseBlocks(std::vector{30e6}, 1, o), 3);
+}
+
+TEST(WithSamples, RaisesBlocksWhereLaunchesAreTooFew) {
+  const ProtocolOptions o;
+  // 12 launches of a slow case's 3 blocks at least, twice each, are 72.
+  EXPECT_EQ(WithSamples(o, 72, 12).least_slow_blocks, 3);
+  EXPECT_EQ(WithSamples(o, 73, 12).least_slow_blocks, 4);
+  EXPECT_EQ(WithSamples(o, 73, 12).slow_blocks, o.slow_blocks);
+  const ProtocolOptions few = WithSamples(o, 51, 2);
+  EXPECT_EQ(few.slow_blocks, 13);
+  EXPECT_EQ(few.least_slow_blocks, 13);
+  EXPECT_EQ(few.blocks, o.blocks);
+  EXPECT_EQ(few.least_blocks, o.least_blocks);
+  EXPECT_EQ(WithSamples(o, 51, 1).blocks, 26);
+  EXPECT_EQ(WithSamples(o, 0, 12).least_slow_blocks, 3);
 }
 
 TEST(BlockOrder, EveryOrderOfThreeArmsComesUp) {

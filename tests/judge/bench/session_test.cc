@@ -262,6 +262,11 @@ TEST_F(SessionTest, ResumeRefusesAnotherProblemUnderTheSameName) {
   suite_.cases[1].softcap = 0;
   suite_.epoch_ms = 7;
   EXPECT_THAT(Refusal(), HasSubstr("epoch_ms was 2, now 7"));
+  suite_.epoch_ms = 0;
+  suite_.warmups = 16;
+  suite_.samples = 51;
+  EXPECT_THAT(Refusal(),
+              testing::AllOf(HasSubstr("warmups was 0, now 16"), HasSubstr("samples was 0, now 51")));
 }
 
 TEST_F(SessionTest, ARunWhoseLaunchesABudgetCutGoesOnByTheSameCommand) {

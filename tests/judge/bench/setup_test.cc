@@ -203,6 +203,18 @@ TEST_F(SetupTest, TheManifestHoldsCasesFactsAndGaps) {
   EXPECT_THAT(manifest.unsupported, SizeIs(1));
 }
 
+TEST_F(SetupTest, ASuiteAsksForLeastWarmUpsAndSamples) {
+  EXPECT_EQ(ManifestOf(MakeSetup(suite_, selection_, subject_)).settings.at("warmups"), "0");
+  suite_.warmups = 16;
+  suite_.samples = 51;
+  const RunSetup setup = MakeSetup(suite_, selection_, subject_);
+  EXPECT_EQ(ManifestOf(setup).settings.at("warmups"), "16");
+  EXPECT_EQ(ManifestOf(setup).settings.at("samples"), "51");
+  EXPECT_EQ(setup.Protocol(12).least_warmups, 16);
+  EXPECT_EQ(setup.Protocol(12).slow_blocks, ProtocolOptions().slow_blocks);
+  EXPECT_EQ(setup.Protocol(3).slow_blocks, 9);  // 3 launches x 9 blocks x 2
+}
+
 TEST_F(SetupTest, OnlyShortensASweepAndEndsOneOfASinglePoint) {
   MarkSwept("context", suite_.cases);
   const auto values = [this](const std::string& only) {

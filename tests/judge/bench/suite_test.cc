@@ -181,6 +181,24 @@ TEST(ParseSuite, ABudgetIsADuration) {
   }
 }
 
+TEST(ParseSuite, LeastWarmUpsAndSamplesAreCounts) {
+  EXPECT_EQ(ParseSuite(WithLine(""), "s.toml").warmups, 0);
+  EXPECT_EQ(ParseSuite(WithLine(""), "s.toml").samples, 0);
+  const Suite suite = ParseSuite("warmups = 16\nsamples = 51\n" + WithLine(""), "s.toml");
+  EXPECT_EQ(suite.warmups, 16);
+  EXPECT_EQ(suite.samples, 51);
+  for (const char* key : {"warmups", "samples"}) {
+    for (const char* wrong : {"0", "-1", "100001", "1.5", "\"16\"", "[16]"}) {
+      try {
+        ParseSuite(fmt::format("{} = {}\n", key, wrong) + WithLine(""), "s.toml");
+        FAIL() << key << wrong;
+      } catch (const Error& e) {
+        EXPECT_THAT(e.what(), AllOf(StartsWith("s.toml:1:"), HasSubstr(key))) << wrong;
+      }
+    }
+  }
+}
+
 TEST(ParseSuite, ReadsEveryKeyOfACase) {
   const Suite suite = ParseSuite(R"(
 name = "all"

@@ -30,6 +30,7 @@ Figures MakeFigures(const std::string& case_name, const std::string& variant, do
           .device_us = us,
           .device_floor_us = us * 0.98,
           .host_us = us + 2,
+          .samples = 384,
           .gb_per_s = 120 / us,
           .gflop_per_s = 480 / us,
           .bound_us = bound,

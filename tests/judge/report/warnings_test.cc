@@ -117,6 +117,20 @@ TEST(Warnings, AnInterruptedRunIsFinishedBeforeItIsMadeLonger) {
   EXPECT_EQ(OnlyWarning(run).kind, Warning::kLaunchesMissing);
 }
 
+TEST(Warnings, FewerTimesThanTheSuiteAsksFor) {
+  SampleRun run = HandMadeRun();
+  run.manifest.settings["samples"] = "384";
+  EXPECT_THAT(WarningsOf(run.AsReplay()), IsEmpty());
+  run.verdict.figures[1].samples = 0;  // never timed: other warnings say why
+  EXPECT_THAT(WarningsOf(run.AsReplay()), IsEmpty());
+  run.verdict.figures[2].samples = 383;
+  run.verdict.figures[3].samples = 36;
+  EXPECT_EQ(OnlyWarning(run).kind, Warning::kFewSamples);
+  EXPECT_EQ(OnlyWarning(run).what,
+            "Fewer than the 384 times of a variant that the suite asks for, down to 36: slow on "
+            "b1_s512_bf16_decode and fast on b1_s512_bf16_decode.");
+}
+
 TEST(Warnings, UnrepeatableVariantsAreNamedOnce) {
   SampleRun run = HandMadeRun();
   for (GateRecord& gate : run.records.gates) gate.bitwise_repeatable = gate.variant != "fast";

@@ -64,6 +64,7 @@ TEST_F(FiguresTest, AreThoseOfOneCall) {
   EXPECT_NEAR(figures[1].gb_per_s, 5, 0.01);
   EXPECT_NEAR(figures[0].gflop_per_s, 1, 0.01);
   EXPECT_EQ(figures[1].variant, "b");
+  EXPECT_EQ(figures[1].samples, 12 * 2 * 4);  // launches, passes, blocks
 }
 
 TEST_F(FiguresTest, CompareWithTheRoofline) {

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <memory>
 #include <ostream>
 #include <string>
 #include <vector>
 
+#include "app/subjects/case_suite.h"
 #include "app/subjects/gate.h"
 #include "app/subjects/planted_faults.h"
 #include "judge/bench/gate.h"
@@ -44,6 +46,11 @@ std::vector<SuiteCase> Cases() {
     cases.push_back({spec.blocks.empty() ? "own" : "own_shared", spec});
   }
   for (const judge::CaseSpec& spec : HstuFaultCases()) cases.push_back({"own", spec});
+  for (const auto& entry : std::filesystem::directory_iterator(PAGODA_TEST_CASES)) {
+    const std::filesystem::path& path = entry.path();
+    if (!path.filename().string().starts_with("hstu_") || path.stem() == "hstu_batch_of_none") continue;
+    cases.push_back({"file", SuiteOf(CaseFile::Open(path), path).cases.at(0)});
+  }
 #endif
   return cases;
 }
@@ -92,7 +99,7 @@ void ExpectEveryFaultCaught(const judge::CaseSpec& spec) {
 
 TEST_P(EveryFault, IsCaught) {
   const judge::CaseSpec& spec = GetParam().spec;
-  if (spec.op == judge::CaseOp::kHstuPaged) {
+  if (IsHstu(spec.op)) {
     ExpectEveryFaultCaught<HstuBatch>(spec);
   } else {
     ExpectEveryFaultCaught<SoftmaxBatch>(spec);

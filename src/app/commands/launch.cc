@@ -16,6 +16,7 @@
 #include "app/commands/command.h"
 #include "app/commands/usage.h"
 #include "app/subjects/attention_subject.h"
+#include "app/subjects/case_suite.h"
 #include "app/subjects/outside.h"
 #include "app/subjects/selftest.h"
 #include "base/sys/clock.h"
@@ -30,7 +31,9 @@ namespace {
 
 judge::ChildPlan ReadPlan() {
   const std::string text(std::istreambuf_iterator<char>(std::cin), {});
-  return judge::ParseChildPlan(text, "plan");
+  judge::ChildPlan plan = judge::ParseChildPlan(text, "plan");
+  std::visit([](auto& p) { CompleteCase(p.spec); }, plan);
+  return plan;
 }
 
 // Libraries of others may print; what they say must not get between the lines that the bench reads.

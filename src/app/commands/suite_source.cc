@@ -15,6 +15,7 @@
 #include "base/io/trace.h"
 #include "base/sys/cpu.h"
 #include "judge/report/numbers.h"
+#include "pagoda/hstu.h"
 #include "pagoda/softmax.h"
 #include "pagoda/status.h"
 
@@ -45,7 +46,7 @@ SuiteSource OpenSuite(const std::string& suite, const std::string& trace_file) {
     throw Error(ErrorCode::kInvalidArgument, suite, "does not exist; check the path");
   }
   CaseFile file = CaseFile::Open(path);
-  judge::Suite one = SuiteOf(file, path.stem().string());
+  judge::Suite one = SuiteOf(file, path);
   return {std::move(one), std::move(file)};
 }
 
@@ -75,8 +76,10 @@ void RequireRunnable(const judge::RunSetup& setup) {
 bool OwnTensorsHold(const SuiteSource& source, const std::vector<std::string>& variants, int threads) {
   if (!source.file || !source.file->golden()) return true;
   std::vector<std::string> built_in;
-  std::copy_if(variants.begin(), variants.end(), std::back_inserter(built_in),
-               [](const std::string& name) { return FindSoftmaxVariant(name) != nullptr; });
+  std::copy_if(variants.begin(), variants.end(), std::back_inserter(built_in), [&](const std::string& name) {
+    return source.file->op() == CaseOperator::kSoftmaxPaged ? FindSoftmaxVariant(name) != nullptr
+                                                            : FindHstuVariant(name) != nullptr;
+  });
   if (built_in.empty()) return true;
   const std::shared_ptr<Kernels> kernels = Kernels::Load(0);
   const AttendResult result =

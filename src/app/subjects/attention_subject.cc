@@ -20,6 +20,8 @@ namespace {
 
 // What a case's inputs and reference depend on.
 bool SameProblem(const judge::CaseSpec& a, const judge::CaseSpec& b) {
+  const auto hash = [](const judge::CaseSpec& c) { return c.file ? c.file->hash : ""; };
+  if (hash(a) != hash(b)) return false;
   return judge::CaseName(a) == judge::CaseName(b) && a.blocks == b.blocks && a.atol == b.atol &&
          a.rtol == b.rtol;
 }
@@ -57,7 +59,7 @@ std::vector<std::string> AttentionSubject::Variants() const {
 
 std::vector<std::string> AttentionSubject::VariantsOf(judge::CaseOp op) const {
   std::vector<std::string> names;
-  if (op == judge::CaseOp::kHstuPaged) {
+  if (IsHstu(op)) {
     for (const HstuVariant* variant : HstuVariants()) names.emplace_back(variant->name);
     return names;
   }
@@ -76,8 +78,8 @@ bool AttentionSubject::Chooses(std::string_view variant) const { return app::Cho
 std::optional<std::string> AttentionSubject::WhyNot(const judge::CaseSpec& spec,
                                                     std::string_view variant) const {
   if (CommandOf(variant) != nullptr) {
-    if (spec.op == judge::CaseOp::kHstuPaged)
-      return fmt::format("op = {} is not asked of external programs", NameOf(spec.op));
+    if (spec.file) return "a case file is not asked of external programs";
+    if (IsHstu(spec.op)) return fmt::format("op = {} is not asked of external programs", NameOf(spec.op));
     return AskProgram(variant, [&] { return Running(variant, 0)->WhyNot(spec); });
   }
   if (ParseOutside(variant) && !ask_.empty()) {
@@ -98,7 +100,7 @@ std::optional<std::string> AttentionSubject::WhyNot(const judge::CaseSpec& spec,
     return outside ? FindOutside(list, *outside, variant) : FindVariant(list, variant);
   };
   std::string other = fmt::format("op = {} is not what it computes", NameOf(spec.op));
-  if (spec.op == judge::CaseOp::kHstuPaged) {
+  if (IsHstu(spec.op)) {
     if (!has(library.hstu) && has(library.softmax)) return other;
     find(library.hstu);
     return std::nullopt;  // every variant supports every case
@@ -153,9 +155,8 @@ judge::GateResult AttentionSubject::Gate(const judge::CaseSpec& spec, std::strin
 
 judge::GateResult AttentionSubject::Gate(const judge::CaseSpec& spec, std::string_view variant, int link,
                                          uint64_t seed, int threads) {
-  judge::GateResult result = spec.op == judge::CaseOp::kHstuPaged
-                                 ? GateOf(spec, Find<HstuBatch>(variant, link), seed, threads)
-                                 : GateOf(spec, Find<SoftmaxBatch>(variant, link), seed, threads);
+  judge::GateResult result = IsHstu(spec.op) ? GateOf(spec, Find<HstuBatch>(variant, link), seed, threads)
+                                             : GateOf(spec, Find<SoftmaxBatch>(variant, link), seed, threads);
   result.variant = variant;  // as it was asked for, not as its library calls it
   if (!result.passed && CommandOf(variant) != nullptr)
     running_.erase({std::string(variant), link});  // the next run starts anew
@@ -184,8 +185,7 @@ judge::GateResult AttentionSubject::GateOf(const judge::CaseSpec& spec, const Pl
 std::vector<std::unique_ptr<judge::Arm>> AttentionSubject::Prepare(const judge::CaseSpec& spec,
                                                                    const judge::PrepareOptions& options) {
   last_ = {};
-  return spec.op == judge::CaseOp::kHstuPaged ? PrepareOf<HstuBatch>(spec, options)
-                                              : PrepareOf<SoftmaxBatch>(spec, options);
+  return IsHstu(spec.op) ? PrepareOf<HstuBatch>(spec, options) : PrepareOf<SoftmaxBatch>(spec, options);
 }
 
 template <typename Batch>

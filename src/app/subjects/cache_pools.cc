@@ -4,6 +4,7 @@
 #include <cstring>
 #include <numeric>
 #include <span>
+#include <utility>
 
 #include "app/subjects/elements.h"
 
@@ -42,7 +43,11 @@ std::vector<int64_t> AllSequences(const judge::CaseSpec& spec) {
 
 CachePools::CachePools(const judge::CaseSpec& spec, const InputOptions& options, Random& order,
                        Random& places, uint64_t values_seed)
-    : layout_(LayPages(spec, order, options.repeat_pages)) {
+    : CachePools(spec, LayPages(spec, order, options.repeat_pages), options, places, values_seed) {}
+
+CachePools::CachePools(const judge::CaseSpec& spec, PageLayout layout, const InputOptions& options,
+                       Random& places, uint64_t values_seed)
+    : layout_(std::move(layout)) {
   const int64_t pool_bytes = PoolBytes(spec, layout_.num_pages);
   const int64_t pools = std::max<int64_t>(1, (options.least_pool_bytes + pool_bytes - 1) / pool_bytes);
   pools_ = Placed(pools, pool_bytes, places, options);
@@ -54,19 +59,20 @@ CachePools::CachePools(const judge::CaseSpec& spec, const InputOptions& options,
   for (int64_t i = 1; i < pools; ++i) std::memcpy(pools_[i].data(), pools_[0].data(), pool_bytes);
 }
 
-Buffer TakeRows(const judge::CaseSpec& spec, std::span<const int64_t> sequences, TensorView& rows) {
+Buffer TakeRows(const std::vector<int64_t>& lengths, std::span<const int64_t> sequences, TensorView& rows) {
   const auto row_bytes = static_cast<size_t>(rows.strides[0] * SizeOf(rows.dtype));
   int64_t count = 0;
-  for (const int64_t b : sequences) count += spec.queries[b];
+  for (const int64_t b : sequences) count += lengths[b];
   Buffer taken(static_cast<size_t>(count) * row_bytes);
   std::byte* to = taken.data();
   for (const int64_t b : sequences) {
-    const int64_t first = std::accumulate(spec.queries.begin(), spec.queries.begin() + b, int64_t{0});
-    const size_t bytes = static_cast<size_t>(spec.queries[b]) * row_bytes;
+    const int64_t first = std::accumulate(lengths.begin(), lengths.begin() + b, int64_t{0});
+    const size_t bytes = static_cast<size_t>(lengths[b]) * row_bytes;
     std::memcpy(to, static_cast<const std::byte*>(rows.data) + static_cast<size_t>(first) * row_bytes, bytes);
     to += bytes;
   }
-  rows = TensorView::Dense(taken.data(), rows.dtype, {count, rows.shape[1], rows.shape[2]});
+  rows.data = taken.data();
+  rows.shape[0] = count;
   return taken;
 }
 

@@ -21,6 +21,9 @@ class CachePools {
  public:
   CachePools(const judge::CaseSpec& spec, const InputOptions& options, Random& order, Random& places,
              uint64_t values_seed);
+  // The same with pages where `layout` says.
+  CachePools(const judge::CaseSpec& spec, PageLayout layout, const InputOptions& options, Random& places,
+             uint64_t values_seed);
 
   const PageLayout& layout() const { return layout_; }
   const std::vector<PagedKvView>& views() const { return views_; }
@@ -35,8 +38,8 @@ class CachePools {
 // The indices of all sequences of a case.
 std::vector<int64_t> AllSequences(const judge::CaseSpec& spec);
 
-// Copies the query rows of some sequences of a case, one after the other; `rows` [rows, heads, dim], dense,
-// is of all of them and then a view of the copy.
-Buffer TakeRows(const judge::CaseSpec& spec, std::span<const int64_t> sequences, TensorView& rows);
+// Copies the rows of some sequences, one after the other; `lengths` has how many rows each of all has. `rows`
+// [rows, ...], dense, is of all of them and then a view of the copy.
+Buffer TakeRows(const std::vector<int64_t>& lengths, std::span<const int64_t> sequences, TensorView& rows);
 
 }  // namespace pagoda::app

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <span>
+#include <vector>
 
 #include "app/subjects/hstu_inputs.h"
 #include "app/subjects/page_layout.h"
@@ -52,34 +54,103 @@ int64_t SeenKeys(const judge::CaseSpec& spec) {
   return apart + shared;
 }
 
-// Keys that any row sees, and (row, key) pairs, of an HSTU case.
+// Keys that any row sees, those that sequences share once, and (row, query head, key) triples, of an HSTU
+// case.
 struct Seen {
-  double keys = 0, pairs = 0;
+  double keys = 0, triples = 0;
 };
 
-Seen SeenOf(const HstuBatch& shape) {
-  const NormalHstuBatch batch = Normalise(shape);
-  Seen seen;
-  const auto keys_in = [](std::span<const KeyRange> ranges) {
-    int64_t keys = 0;
-    for (const KeyRange& range : ranges) keys += range.end - range.begin;
-    return static_cast<double>(keys);
-  };
+bool SharesPages(const NormalHstuBatch& batch) {
+  std::vector<bool> owned(static_cast<size_t>(batch.kv.num_pages));
+  return std::any_of(batch.page_ids.begin(), batch.page_ids.end(), [&](int64_t page) {
+    const bool again = owned[page];
+    owned[page] = true;
+    return again;
+  });
+}
+
+// Keys of the ranges of all sequences, each slot of the cache once.
+double KeysApart(const NormalHstuBatch& batch, const std::vector<std::vector<KeyRange>>& seen) {
+  std::vector<bool> slots;
+  if (batch.paged && SharesPages(batch))
+    slots.resize(static_cast<size_t>(batch.kv.num_pages * batch.kv.page_size));
+  double keys = 0;
   for (int64_t b = 0; b < batch.batch; ++b) {
-    seen.keys += keys_in(pagoda::SeenKeys(batch, b, 0, batch.q_len(b)));
-    for (int64_t a = 0; a < batch.q_len(b); ++a) seen.pairs += keys_in(SightOf(batch, b, a).ranges());
+    for (const KeyRange& range : seen[b]) {
+      if (slots.empty()) {
+        keys += static_cast<double>(range.end - range.begin);
+        continue;
+      }
+      for (int64_t j = range.begin; j < range.end; ++j) {
+        if (j >= batch.cached[b]) {
+          ++keys;
+          continue;
+        }
+        const int64_t page = batch.page_ids[batch.page_begin[b] + j / batch.kv.page_size];
+        const int64_t slot = page * batch.kv.page_size + j % batch.kv.page_size;
+        keys += slots[slot] ? 0 : 1;
+        slots[slot] = true;
+      }
+    }
   }
+  return keys;
+}
+
+// By a dense mask, f32 [B or 1, Hq or 1, Lq or more, Lk or more]: a row sees the keys whose factor isn't 0.
+Seen SeenBy(const TensorView& mask, const NormalHstuBatch& batch) {
+  Seen seen;
+  std::vector<std::vector<KeyRange>> keys(static_cast<size_t>(batch.batch));
+  const auto* const factors = static_cast<const float*>(mask.data);
+  for (int64_t b = 0; b < batch.batch; ++b) {
+    std::vector<bool> any(static_cast<size_t>(batch.kv_len[b]));
+    for (int64_t head = 0; head < mask.shape[1]; ++head) {
+      for (int64_t a = 0; a < batch.q_len(b); ++a) {
+        const float* const row = factors + (mask.shape[0] > 1 ? b * mask.strides[0] : 0) +
+                                 head * mask.strides[1] + a * mask.strides[2];
+        for (int64_t j = 0; j < batch.kv_len[b]; ++j) {
+          if (row[j * mask.strides[3]] == 0) continue;
+          any[j] = true;
+          seen.triples += static_cast<double>(mask.shape[1] > 1 ? 1 : batch.q_heads);
+        }
+      }
+    }
+    for (int64_t j = 0; j < batch.kv_len[b]; ++j) {
+      if (any[j]) keys[b].push_back({j, j + 1});
+    }
+  }
+  seen.keys = KeysApart(batch, keys);
   return seen;
 }
 
-// Pages, with all their slots, are real memory, whoever owns them; cold caches take copies of the whole
-// cache.
-double MemoryOf(const judge::CaseSpec& spec, int64_t num_pages) {
-  const auto pool = static_cast<double>(PoolBytes(spec, num_pages));
-  const double pools = spec.cold ? std::ceil(static_cast<double>(ColdBytes()) / pool) : 1;
+Seen SeenBy(const NormalHstuBatch& batch) {
+  Seen seen;
+  std::vector<std::vector<KeyRange>> keys;
+  for (int64_t b = 0; b < batch.batch; ++b) {
+    keys.push_back(pagoda::SeenKeys(batch, b, 0, batch.q_len(b)));
+    for (int64_t a = 0; a < batch.q_len(b); ++a) {
+      const RowSight sight = SightOf(batch, b, a);
+      for (const KeyRange& range : sight.ranges())
+        seen.triples += static_cast<double>((range.end - range.begin) * batch.q_heads);
+    }
+  }
+  seen.keys = KeysApart(batch, keys);
+  return seen;
+}
+
+// Cold caches take copies of all keys; `key_bytes` are those of one.
+double MemoryOf(const judge::CaseSpec& spec, int64_t key_bytes) {
+  const auto keys = static_cast<double>(key_bytes);
+  const double copies = spec.cold ? std::ceil(static_cast<double>(ColdBytes()) / keys) : 1;
   const auto rows = std::accumulate(spec.queries.begin(), spec.queries.end(), int64_t{0});
   const int64_t row = spec.q_heads * (spec.head_dim + spec.head_dim_v) * SizeOf(spec.dtype);
-  return pools * pool + static_cast<double>(rows * row);
+  return copies * keys + static_cast<double>(rows * row);
+}
+
+// Of K and V of all keys: pages with all their slots, since they are real memory, whoever owns them.
+int64_t KeyBytesOf(const judge::CaseSpec& spec, const HstuBatch& batch) {
+  if (batch.paged()) return PoolBytes(spec, batch.kv.num_pages);
+  const int64_t keys = std::accumulate(spec.contexts.begin(), spec.contexts.end(), int64_t{0});
+  return keys * spec.kv_heads * (spec.head_dim + spec.head_dim_v) * SizeOf(spec.dtype);
 }
 
 }  // namespace
@@ -92,22 +163,24 @@ judge::CaseFacts FactsOf(const judge::CaseSpec& spec) {
   const auto v_dim = static_cast<double>(spec.kv_heads * spec.head_dim_v);
   judge::CaseFacts facts;
   double keys = 0;
-  int64_t pages = 0;
-  if (spec.op == judge::CaseOp::kHstuPaged) {
+  bool paged = true;
+  if (IsHstu(spec.op)) {
     const HstuShape shape(spec);
-    const Seen seen = SeenOf(shape.batch);
+    const NormalHstuBatch batch = Normalise(shape.batch);
+    const Seen seen = batch.mask == HstuMask::kDense ? SeenBy(shape.mask, batch) : SeenBy(batch);
     keys = seen.keys;
-    pages = shape.batch.kv.num_pages;
-    facts.flops = 2.0 * static_cast<double>(spec.q_heads * (spec.head_dim + spec.head_dim_v)) * seen.pairs;
+    paged = batch.paged;
+    facts.flops = 2.0 * static_cast<double>(spec.head_dim + spec.head_dim_v) * seen.triples;
+    facts.memory_bytes = MemoryOf(spec, KeyBytesOf(spec, shape.batch));
   } else {
     keys = static_cast<double>(SeenKeys(spec));
     const ShapeOnly shape(spec);
     facts.flops = SoftmaxFlops(shape.batch);
-    pages = shape.batch.kv.num_pages;
+    facts.memory_bytes = MemoryOf(spec, PoolBytes(spec, shape.batch.kv.num_pages));
   }
   facts.bytes = keys * (k_dim + v_dim) * size;
-  facts.memory_bytes = MemoryOf(spec, pages);
-  facts.run_bytes = static_cast<double>(spec.page_size) * (spec.combined ? k_dim + v_dim : k_dim) * size;
+  if (paged)
+    facts.run_bytes = static_cast<double>(spec.page_size) * (spec.combined ? k_dim + v_dim : k_dim) * size;
   return facts;
 }
 

@@ -84,12 +84,6 @@ CaseFile CaseFile::Parse(io::SafetensorsFile file) {
   return c;
 }
 
-const SoftmaxProblem& CaseFile::softmax() const {
-  if (const auto* problem = std::get_if<SoftmaxProblem>(&problem_)) return *problem;
-  throw Error(ErrorCode::kUnsupported, "operator",
-              fmt::format("= {} is not measured yet; `pagoda attend` computes it", NameOf(op())));
-}
-
 void CaseFile::CheckNames() const {
   const Names known = TensorsOf(op());
   for (const io::SafetensorsTensor& t : file_.tensors()) {

@@ -46,8 +46,6 @@ class CaseFile {
 
   CaseOperator op() const { return metadata_.op; }
   const std::variant<SoftmaxProblem, HstuProblem>& problem() const { return problem_; }
-  // The problem of a file whose operator is softmax. Throws Error(operator), kUnsupported, for another.
-  const SoftmaxProblem& softmax() const;
   bool return_lse() const { return metadata_.return_lse; }
   KvLayout layout() const { return metadata_.layout; }
   bool combined() const { return file_.Find("kv_cache") != nullptr; }

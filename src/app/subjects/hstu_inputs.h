@@ -4,20 +4,26 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "app/subjects/case_file.h"
 #include "app/subjects/page_layout.h"
 #include "app/subjects/placed.h"
 #include "base/buffer.h"
+#include "base/random.h"
 #include "judge/bench/suite.h"
 #include "pagoda/hstu.h"
 
 namespace pagoda::app {
 
-// As SoftmaxInputs: q, K, V normal with variance 1, pages in random order, NaN in every slot that no sequence
-// owns and in every row of k and v that is no target, and the last query row of each sequence aligned with
-// keys across the pages that it sees. alpha is 1/sqrt(D), max_seq_len the longest sequence of the case.
+// As SoftmaxInputs: q, K, V normal with variance 1, NaN in every slot that no sequence owns and, with a
+// cache, in every row of k and v that is no target, and the last query row of each sequence aligned with keys
+// across the pages that it sees. Where the fields of the case say its problem, pages are in random order,
+// alpha is 1/sqrt(D), and max_seq_len the longest sequence of the case. Of a case file everything but q, K
+// and V is the file's, and q as long as makes alpha * q.k about normal too: lengths, pages, counts, masks,
+// rab and parameters.
 class HstuInputs {
  public:
   HstuInputs(const judge::CaseSpec& spec, const InputOptions& options);
@@ -26,7 +32,7 @@ class HstuInputs {
   ~HstuInputs();
 
   const HstuBatch& batch() const;
-  // K/V pools with equal contents, at least one.
+  // Copies of K and V with equal contents, at least one: cache pools, or the rows of contiguous keys.
   size_t pools() const;
   // The call over one of them, without out.
   HstuCall call(size_t pool) const;
@@ -38,7 +44,7 @@ class HstuInputs {
   // Some sequences of the batch (indices, also repeated) as a batch of their own over the same pool.
   struct Part {
     BatchTables tables;
-    Buffer counts, q, k, v;
+    std::vector<Buffer> data;
     HstuBatch batch;
     HstuCall call;
   };
@@ -52,9 +58,14 @@ class HstuInputs {
 // The batch of a case without any data behind its pools: enough for plans and formulas.
 struct HstuShape {
   explicit HstuShape(const judge::CaseSpec& spec);
+  // With pages as LayPages gives them; those of a case file are where it says.
+  HstuShape(const judge::CaseSpec& spec, Random order, bool repeat_pages);
+
+  std::optional<CaseFile> file;
   BatchTables tables;
   Buffer counts;
   HstuBatch batch;
+  TensorView rab, mask;  // the file's
 };
 
 }  // namespace pagoda::app

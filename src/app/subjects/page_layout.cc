@@ -9,30 +9,7 @@
 namespace pagoda::app {
 namespace {
 
-constexpr int64_t kUnowned = 2;
-
 int64_t PagesFor(int64_t keys, int64_t page_size) { return (keys + page_size - 1) / page_size; }
-
-// A dense i32 or i64 tensor; values beyond int32 become its largest.
-struct IndexTensor {
-  Buffer data;
-  TensorView view;
-};
-
-IndexTensor MakeIndex(std::span<const int64_t> values, bool index64, std::initializer_list<int64_t> shape) {
-  const DType dtype = index64 ? DType::kI64 : DType::kI32;
-  IndexTensor t{Buffer(values.size() * SizeOf(dtype)), {}};
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (index64) {
-      t.data.as<int64_t>()[i] = values[i];
-    } else {
-      t.data.as<int32_t>()[i] =
-          static_cast<int32_t>(std::min<int64_t>(values[i], std::numeric_limits<int32_t>::max()));
-    }
-  }
-  t.view = TensorView::Dense(t.data.data(), dtype, shape);
-  return t;
-}
 
 void MakeCsr(const judge::CaseSpec& spec, const PageLayout& layout, std::span<const int64_t> sequences,
              BatchTables& tables) {
@@ -98,6 +75,21 @@ std::vector<std::vector<int64_t>> NumberPages(const judge::CaseSpec& spec) {
 
 }  // namespace
 
+IndexTensor MakeIndex(std::span<const int64_t> values, bool index64, std::initializer_list<int64_t> shape) {
+  const DType dtype = index64 ? DType::kI64 : DType::kI32;
+  IndexTensor t{Buffer(values.size() * SizeOf(dtype)), {}};
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (index64) {
+      t.data.as<int64_t>()[i] = values[i];
+    } else {
+      t.data.as<int32_t>()[i] =
+          static_cast<int32_t>(std::min<int64_t>(values[i], std::numeric_limits<int32_t>::max()));
+    }
+  }
+  t.view = TensorView::Dense(t.data.data(), dtype, shape);
+  return t;
+}
+
 PageLayout LayPages(const judge::CaseSpec& spec, Random& random, bool repeat) {
   PageLayout layout;
   layout.pages = NumberPages(spec);
@@ -105,7 +97,7 @@ PageLayout LayPages(const judge::CaseSpec& spec, Random& random, bool repeat) {
   for (const std::vector<int64_t>& pages : layout.pages) {
     for (const int64_t page : pages) owned = std::max(owned, page + 1);
   }
-  layout.num_pages = owned + kUnowned;
+  layout.num_pages = owned + kUnownedPages;
   std::vector<int64_t> ids(layout.num_pages);
   std::iota(ids.begin(), ids.end(), 0);
   random.Shuffle(std::span(ids));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <vector>
 
@@ -10,13 +11,25 @@
 #include "judge/bench/suite.h"
 #include "pagoda/paged_kv.h"
 #include "pagoda/softmax.h"
+#include "pagoda/tensor.h"
 
 namespace pagoda::app {
 
+// Of a pool: pages that nobody owns, so that a read or a write that goes astray shows.
+inline constexpr int64_t kUnownedPages = 2;
+
 struct PageLayout {
-  int64_t num_pages = 0;                    // of the pool: what is owned and two that nobody owns
+  int64_t num_pages = 0;                    // of the pool: what is owned and kUnownedPages
   std::vector<std::vector<int64_t>> pages;  // of each sequence; those of equal blocks are the same
 };
+
+// A dense i32 or i64 tensor.
+struct IndexTensor {
+  Buffer data;
+  TensorView view;
+};
+// Values beyond int32 become its largest there.
+IndexTensor MakeIndex(std::span<const int64_t> values, bool index64, std::initializer_list<int64_t> shape);
 
 // Ids in random order. With `repeat`, a full page stands twice: in the first sequence and every other, or
 // twice in the only one; what it replaces is owned by nobody.

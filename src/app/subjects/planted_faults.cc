@@ -262,16 +262,18 @@ void Scale(const TensorView& t, int64_t element, double factor) {
   WriteElement(t.data, t.dtype, element, factor * ReadElement(t.data, t.dtype, element));
 }
 
-// The largest element of the last row, so that a twentieth of it isn't nothing.
+// The largest element of the last row that isn't all zeros, so that a twentieth of it isn't nothing.
 int64_t LargestInLastRow(const TensorView& out) {
   const int64_t row = out.shape[1] * out.shape[2];
-  int64_t largest = out.elements() - row;
-  for (int64_t i = largest; i < out.elements(); ++i) {
-    if (std::abs(ReadElement(out.data, out.dtype, i)) > std::abs(ReadElement(out.data, out.dtype, largest))) {
-      largest = i;
+  const auto size = [&](int64_t i) { return std::abs(ReadElement(out.data, out.dtype, i)); };
+  for (int64_t first = out.elements() - row; first >= 0; first -= row) {
+    int64_t largest = first;
+    for (int64_t i = first; i < first + row; ++i) {
+      if (size(i) > size(largest)) largest = i;
     }
+    if (size(largest) > 0) return largest;
   }
-  return largest;
+  return out.elements() - row;
 }
 
 // A fixed value into a page that the batch does not own, so that writing it again doesn't undo it.
@@ -369,6 +371,17 @@ const typename Side::Variant& Pick(PlantedFault fault, std::index_sequence<kInde
   return *found;
 }
 
+// Of a case file nothing is known of what rows see.
+bool AppliesToAnyMask(PlantedFault fault, bool paged) {
+  constexpr std::array kNever = {
+      PlantedFault::kWindowWider,     PlantedFault::kWindowNarrower,    PlantedFault::kCausalOffByOne,
+      PlantedFault::kNoTailMask,      PlantedFault::kMiddlePageDropped, PlantedFault::kTargetsShifted,
+      PlantedFault::kGroupsIgnored,   PlantedFault::kContextualIgnored, PlantedFault::kAttnLenOffByOne,
+      PlantedFault::kFullRowsIgnored, PlantedFault::kRabIgnored};
+  if (std::find(kNever.begin(), kNever.end(), fault) != kNever.end()) return false;
+  return paged || (fault != PlantedFault::kMutatedInput && fault != PlantedFault::kPageSwapped);
+}
+
 // A row whose place is beyond how far it sees.
 bool AnyRowBeyondAttnLen(const judge::CaseSpec& spec) {
   return std::any_of(spec.contexts.begin(), spec.contexts.end(), [&](int64_t keys) {
@@ -400,6 +413,7 @@ bool Applies(PlantedFault fault, const judge::CaseSpec& spec) {
     }
     return false;
   };
+  if (spec.file) return AppliesToAnyMask(fault, spec.op == judge::CaseOp::kHstuPaged);
   switch (fault) {
     case PlantedFault::kWindowWider:
       // A row with a key beyond its window.

@@ -93,7 +93,7 @@ SoftmaxInputs::Part SoftmaxInputs::Take(std::span<const int64_t> sequences) cons
   Part part;
   part.tables = MakeTables(in.spec, in.cache->layout(), sequences);
   part.call = in.call;
-  part.q = TakeRows(in.spec, sequences, part.call.q);
+  part.q = TakeRows(in.spec.queries, sequences, part.call.q);
   part.batch = in.batch;
   part.batch.q_indptr = part.tables.q_indptr;
   part.batch.table = part.tables.table;

@@ -164,7 +164,15 @@ void CheckOperator(const CaseSpec& spec) {
 }  // namespace
 
 std::string_view NameOf(CaseOp op) {
-  return op == CaseOp::kHstuPaged ? "hstu_paged_attention" : "softmax_paged_attention";
+  switch (op) {
+    case CaseOp::kHstuPaged:
+      return "hstu_paged_attention";
+    case CaseOp::kHstu:
+      return "hstu_attention";
+    case CaseOp::kSoftmaxPaged:
+      break;
+  }
+  return "softmax_paged_attention";
 }
 
 std::string LengthsText(const std::vector<int64_t>& lengths) {
@@ -185,34 +193,41 @@ std::string LengthsText(const std::vector<int64_t>& lengths) {
 Definition ProblemOf(const CaseSpec& spec) {
   const auto yes = [](bool set) { return set ? "yes" : "no"; };
   const auto number = [](auto value) { return fmt::format("{}", value); };
-  return {{"op", std::string(NameOf(spec.op))},
-          {"batch", number(spec.contexts.size())},
-          {"contexts", LengthsText(spec.contexts)},
-          {"queries", LengthsText(spec.queries)},
-          {"shared blocks", BlocksText(spec.blocks)},
-          {"q_heads", number(spec.q_heads)},
-          {"kv_heads", number(spec.kv_heads)},
-          {"head_dim", number(spec.head_dim)},
-          {"head_dim_v", number(spec.head_dim_v)},
-          {"page_size", number(spec.page_size)},
-          {"layout", spec.hnd ? "HND" : "NHD"},
-          {"combined", yes(spec.combined)},
-          {"table", spec.padded ? "padded" : "csr"},
-          {"index", spec.index64 ? "i64" : "i32"},
-          {"causal", yes(spec.causal)},
-          {"window_left", number(spec.window_left)},
-          {"window_right", number(spec.window_right)},
-          {"softcap", number(spec.softcap)},
-          {"alibi", yes(spec.alibi)},
-          {"sinks", yes(spec.sinks)},
-          {"targets", number(spec.targets)},
-          {"target_group", number(spec.target_group)},
-          {"contextual", number(spec.contextual)},
-          {"max_attn_len", number(spec.max_attn_len)},
-          {"min_full_attn_seq_len", number(spec.min_full_attn_seq_len)},
-          {"rab", yes(spec.rab)},
-          {"atol", number(spec.atol)},
-          {"rtol", number(spec.rtol)}};
+  Definition problem = {{"op", std::string(NameOf(spec.op))},
+                        {"batch", number(spec.contexts.size())},
+                        {"contexts", LengthsText(spec.contexts)},
+                        {"queries", LengthsText(spec.queries)},
+                        {"shared blocks", BlocksText(spec.blocks)},
+                        {"q_heads", number(spec.q_heads)},
+                        {"kv_heads", number(spec.kv_heads)},
+                        {"head_dim", number(spec.head_dim)},
+                        {"head_dim_v", number(spec.head_dim_v)},
+                        {"page_size", number(spec.page_size)},
+                        {"layout", spec.hnd ? "HND" : "NHD"},
+                        {"combined", yes(spec.combined)},
+                        {"table", spec.padded ? "padded" : "csr"},
+                        {"index", spec.index64 ? "i64" : "i32"},
+                        {"causal", yes(spec.causal)},
+                        {"window_left", number(spec.window_left)},
+                        {"window_right", number(spec.window_right)},
+                        {"softcap", number(spec.softcap)},
+                        {"alibi", yes(spec.alibi)},
+                        {"sinks", yes(spec.sinks)},
+                        {"targets", number(spec.targets)},
+                        {"target_group", number(spec.target_group)},
+                        {"contextual", number(spec.contextual)},
+                        {"max_attn_len", number(spec.max_attn_len)},
+                        {"min_full_attn_seq_len", number(spec.min_full_attn_seq_len)},
+                        {"rab", yes(spec.rab)},
+                        {"atol", number(spec.atol)},
+                        {"rtol", number(spec.rtol)},
+                        {"case file", spec.file ? spec.file->hash : "none"}};
+  if (!spec.file) return problem;
+  for (const char* key : {"causal", "window_left", "window_right", "targets", "target_group", "contextual",
+                          "max_attn_len", "min_full_attn_seq_len", "rab"}) {
+    problem[key] = "of the case file";
+  }
+  return problem;
 }
 
 std::string CaseName(const CaseSpec& spec) {
@@ -220,9 +235,9 @@ std::string CaseName(const CaseSpec& spec) {
 }
 
 std::string CaseName(const CaseSpec& spec, std::string_view lengths, std::string_view phase) {
-  std::string name = fmt::format(
-      "{}b{}_h{}_kv{}_{}_bs{}_hd{}_{}_{}", spec.op == CaseOp::kHstuPaged ? "hstu_" : "", spec.contexts.size(),
-      spec.q_heads, spec.kv_heads, lengths, spec.page_size, spec.head_dim, NameOf(spec.dtype), phase);
+  std::string name = fmt::format("{}b{}_h{}_kv{}_{}_bs{}_hd{}_{}_{}", IsHstu(spec.op) ? "hstu_" : "",
+                                 spec.contexts.size(), spec.q_heads, spec.kv_heads, lengths, spec.page_size,
+                                 spec.head_dim, NameOf(spec.dtype), phase);
   if (spec.head_dim_v != spec.head_dim) name += fmt::format("_dv{}", spec.head_dim_v);
   if (spec.hnd) name += "_hnd";
   if (spec.combined) name += "_combined";

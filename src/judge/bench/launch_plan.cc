@@ -32,17 +32,37 @@ std::vector<T> List(const JsonField& field, Get get) {
 }
 
 Json CaseToJson(const CaseSpec& spec) {
-  return {{"name", spec.name}, {"shape", CaseName(spec)}, {"weight", spec.weight},
-          {"atol", spec.atol}, {"rtol", spec.rtol},       {"blocks", spec.blocks}};
+  Json json = {{"name", spec.name}, {"weight", spec.weight}, {"atol", spec.atol}, {"rtol", spec.rtol}};
+  if (spec.file) {
+    json["file"] = {{"path", spec.file->path}, {"hash", spec.file->hash}};
+    json["cold"] = spec.cold;
+  } else {
+    json["shape"] = CaseName(spec);
+    json["blocks"] = spec.blocks;
+  }
+  return json;
 }
 
-CaseSpec CaseFromJson(const JsonField& in) {
-  in.RefuseUnknownKeys({"name", "shape", "weight", "atol", "rtol", "blocks"});
-  CaseSpec spec = ParseCaseName(in.At("shape").String());
+void ReadRest(const JsonField& in, CaseSpec& spec) {
   spec.name = in.At("name").String();
   spec.weight = in.At("weight").Number();
   spec.atol = in.At("atol").Number();
   spec.rtol = in.At("rtol").Number();
+}
+
+CaseSpec CaseFromJson(const JsonField& in) {
+  if (const auto file = in.Find("file")) {
+    in.RefuseUnknownKeys({"name", "weight", "atol", "rtol", "file", "cold"});
+    file->RefuseUnknownKeys({"path", "hash"});
+    CaseSpec spec;
+    spec.file = {file->At("path").String(), file->At("hash").String()};
+    spec.cold = in.At("cold").Bool();
+    ReadRest(in, spec);
+    return spec;
+  }
+  in.RefuseUnknownKeys({"name", "shape", "weight", "atol", "rtol", "blocks"});
+  CaseSpec spec = ParseCaseName(in.At("shape").String());
+  ReadRest(in, spec);
   spec.blocks = List<std::vector<int64_t>>(in.At("blocks"), [](const JsonField& ids) {
     return List<int64_t>(ids, [](const JsonField& id) { return id.Int(); });
   });

@@ -53,7 +53,8 @@ struct PilotResult {
 
 using ChildPlan = std::variant<LaunchPlan, GatePlan>;
 
-// The case travels as its name in the grammar (see case_name.h) and what a name doesn't hold.
+// The case travels as its name in the grammar (see case_name.h) and what a name doesn't hold; one of a case
+// file as the file, which the other side reads the rest of its spec from.
 std::string ToJson(const LaunchPlan& plan);
 std::string ToJson(const GatePlan& plan);
 // Throws Error("WHERE: key") for anything that ToJson doesn't write.

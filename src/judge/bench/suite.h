@@ -24,10 +24,17 @@ enum class SweepAxis : uint8_t {
 };
 
 // What a case computes.
-enum class CaseOp : uint8_t { kSoftmaxPaged, kHstuPaged };
+enum class CaseOp : uint8_t { kSoftmaxPaged, kHstuPaged, kHstu };
 
-// "softmax_paged_attention", "hstu_paged_attention".
+// "softmax_paged_attention", "hstu_paged_attention", "hstu_attention".
 std::string_view NameOf(CaseOp op);
+constexpr bool IsHstu(CaseOp op) { return op != CaseOp::kSoftmaxPaged; }
+
+// A case file that a problem stands in.
+struct ProblemFile {
+  std::string path;
+  std::string hash;  // of its contents
+};
 
 // One attention problem of a suite. The name follows one grammar everywhere:
 //   b1_h16_kv8_s4096_bs64_hd128_bf16_decode, _q512 for a chunk of 512 queries, then what differs from
@@ -64,6 +71,9 @@ struct CaseSpec {
   int64_t least_batch = 0;        // to which a budget may halve the batch; 0: not at all
   double atol = 0, rtol = 0;      // 0: the gate's own for the dtype
   std::vector<SweepAxis> sweeps;  // the case is a point of a sweep over each; its sequences are all alike
+  // Of HSTU, where the fields above can't say all: masks, counts for each sequence. Lengths, heads, dims,
+  // dtype and layout are the file's then, and the others say nothing.
+  std::optional<ProblemFile> file;
 };
 
 struct Suite {

@@ -42,8 +42,13 @@ class BenchRun : public testing::Test {
   // `meanwhile` is called every now and then.
   sys::ProcessResult Bench(const std::vector<std::string>& more, Environment environment = {},
                            const std::function<void()>& meanwhile = {}) const {
+    return BenchOf(folder_ / "suite.toml", more, std::move(environment), meanwhile);
+  }
+  sys::ProcessResult BenchOf(const fs::path& suite, const std::vector<std::string>& more,
+                             Environment environment = {},
+                             const std::function<void()>& meanwhile = {}) const {
     std::vector<std::string> argv = {
-        PAGODA_TEST_PROGRAM, "bench", (folder_ / "suite.toml").string(), "--threads", "1", "--wait", "0"};
+        PAGODA_TEST_PROGRAM, "bench", suite.string(), "--threads", "1", "--wait", "0"};
     argv.insert(argv.end(), more.begin(), more.end());
     // A lock of its own: no time counts here.
     environment.emplace_back("PAGODA_LOCK", (folder_ / "lock").string());
@@ -79,6 +84,49 @@ TEST_F(BenchRun, GoesOnWithNothingButTheSameRun) {
   again.insert(again.end(), {"--budget", "5m"});
   EXPECT_THAT(Bench(again, {{"PAGODA_ISA", "scalar"}}).err,
               HasSubstr("budget was none, now 5 m 0 s with --launches 1"));
+}
+
+TEST_F(BenchRun, OfAnHstuCaseFileIsOfItsContents) {
+  const fs::path file = folder_ / "problem.safetensors";
+  fs::copy_file(fs::path(PAGODA_TEST_CASES) / "hstu_interval_paged.safetensors", file);
+  std::vector<std::string> arguments = {
+      "--warm", "--variants", "hstu_fused,hstu_gather_serial", "--launches", "1", "--out", Out()};
+  const sys::ProcessResult r = BenchOf(file, arguments);
+  ASSERT_EQ(r.exit_code, 0) << r.err;
+  const judge::Manifest manifest = judge::ReadManifest(folder_ / "run" / "manifest.json");
+  ASSERT_EQ(manifest.cases.size(), 1u);
+  EXPECT_EQ(manifest.cases[0].name, "problem.safetensors_warm");
+  const judge::Records records = judge::ReadRecords(folder_ / "run" / "records.jsonl");
+  ASSERT_EQ(records.launches.size(), 1u);
+  EXPECT_EQ(records.launches[0].status, judge::LaunchStatus::kOk) << records.launches[0].reason;
+  EXPECT_EQ(records.gates.size(), 2u * 3u);
+
+  arguments.emplace_back("--resume");
+  EXPECT_EQ(BenchOf(file, arguments).exit_code, 0);
+  fs::remove(file);
+  fs::copy_file(fs::path(PAGODA_TEST_CASES) / "hstu_dense_weights.safetensors", file);
+  const sys::ProcessResult other = BenchOf(file, arguments);
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_THAT(other.err, HasSubstr("problem.safetensors_warm: case file was "));
+}
+
+TEST_F(BenchRun, WarmsUpAndTimesAsOftenAsTheSuiteAsks) {
+  std::ofstream(folder_ / "suite.toml", std::ios::trunc)
+      << "name = \"tiny\"\nepoch_ms = 0.1\nwarmups = 16\nsamples = 51\n[[case]]\nname = \"mine\"\n"
+         "context = 40\nheads = \"4/2\"\nhead_dim = 64\ncache = \"warm\"\n";
+  const sys::ProcessResult r =
+      Bench({"--variants", "gather,spmd_paged_attention", "--launches", "1", "--out", Out()});
+  ASSERT_EQ(r.exit_code, 0) << r.err;
+  const judge::Records records = judge::ReadRecords(folder_ / "run" / "records.jsonl");
+  ASSERT_EQ(records.launches.size(), 1u);
+  EXPECT_EQ(records.launches[0].blocks, 26);  // twice each in the only launch
+  std::ifstream file(folder_ / "run" / "report.md");
+  const std::string report(std::istreambuf_iterator<char>(file), {});
+  EXPECT_THAT(report,
+              HasSubstr("- warm-up: until the medians settle, and at least 16 calls of each variant\n"));
+  EXPECT_THAT(report,
+              HasSubstr("- timings: at least 51 of each variant and case over all launches asked for; 52 "
+                        "taken\n"));
 }
 
 TEST_F(BenchRun, OfAnotherInstructionSetIsAnotherRun) {

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/io/json.h"
@@ -392,6 +393,25 @@ TEST(Cli, TheGateTakesTheProblemOfACaseFile) {
   EXPECT_EQ(report.at("passed"), report.at("total"));
 }
 
+TEST(Cli, TheGateTakesTheProblemOfAnHstuCaseFile) {
+  for (const char* name :
+       {"hstu_interval_paged", "hstu_dense_weights", "hstu_contiguous_explicit_k_offsets"}) {
+    const sys::ProcessResult r = Pagoda({"gate", Case(name), "--json"});
+    EXPECT_EQ(r.exit_code, 0) << r.err;
+    const nlohmann::json report = io::ParseJson(r.out, "gate");
+    EXPECT_EQ(report.at("total"), 1 * 3 * 3);
+    EXPECT_EQ(report.at("passed"), report.at("total"));
+    EXPECT_EQ(report.at("runs").at(0).at("case"), std::string(name) + ".safetensors");
+    EXPECT_EQ(report.at("runs").at(1).at("same_bits_as"), "hstu_gather_serial");
+  }
+  const sys::ProcessResult none = Pagoda({"bench", Case("hstu_batch_of_none")});
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_TRUE(Holds(none.err, "seq_offsets holds no query row, so there is nothing to time")) << none.err;
+  const sys::ProcessResult other = Pagoda({"gate", Case("hstu_rab_BH"), "--variants", "gather"});
+  EXPECT_EQ(other.exit_code, 5);
+  EXPECT_TRUE(Holds(other.err, "gather: op = hstu_paged_attention is not what it computes")) << other.err;
+}
+
 TEST(Cli, ListsTheCaseOfACaseFile) {
   const sys::ProcessResult r = Pagoda({"list", "cases", Case("page3_d80_bf16_h5_1")});
   EXPECT_EQ(r.exit_code, 0) << r.err;
@@ -399,20 +419,25 @@ TEST(Cli, ListsTheCaseOfACaseFile) {
 }
 
 TEST(Cli, AWrongExpectationInACaseFileFailsTheGateAndKeepsItFromTheBench) {
-  const io::SafetensorsFile good = io::SafetensorsFile::Open(Case("dims_d1_f32"));
-  std::vector<io::SafetensorsTensor> tensors(good.tensors().begin(), good.tensors().end());
-  std::vector<std::byte> ones;
-  for (io::SafetensorsTensor& t : tensors) {
-    if (t.name != "expected_o") continue;
-    ones.assign(t.bytes.size(), std::byte{0x3f});
-    t.bytes = ones;
-  }
-  const std::string wrong = testing::TempDir() + "/wrong_expectation.safetensors";
-  io::WriteSafetensors(wrong, tensors, good.metadata());
-  for (const std::string command : {"gate", "bench"}) {
-    const sys::ProcessResult r = Pagoda({command, wrong});
-    EXPECT_EQ(r.exit_code, 3) << command;
-    EXPECT_TRUE(Holds(r.err, "wrong_expectation: gather against the file's expectation: ")) << r.err;
+  for (const auto& [name, variant] :
+       {std::pair{"dims_d1_f32", "gather"}, {"hstu_paged_page1", "hstu_gather_serial"}}) {
+    const io::SafetensorsFile good = io::SafetensorsFile::Open(Case(name));
+    std::vector<io::SafetensorsTensor> tensors(good.tensors().begin(), good.tensors().end());
+    std::vector<std::byte> ones;
+    for (io::SafetensorsTensor& t : tensors) {
+      if (t.name != "expected_o") continue;
+      ones.assign(t.bytes.size(), std::byte{0x3f});
+      t.bytes = ones;
+    }
+    const std::string wrong = testing::TempDir() + "/wrong_expectation.safetensors";
+    io::WriteSafetensors(wrong, tensors, good.metadata());
+    for (const std::string command : {"gate", "bench"}) {
+      const sys::ProcessResult r = Pagoda({command, wrong});
+      EXPECT_EQ(r.exit_code, 3) << command;
+      EXPECT_TRUE(
+          Holds(r.err, std::string("wrong_expectation: ") + variant + " against the file's expectation: "))
+          << r.err;
+    }
   }
 }
 

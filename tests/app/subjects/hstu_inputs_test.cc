@@ -1,11 +1,20 @@
 #include "app/subjects/hstu_inputs.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
 
+#include "app/subjects/case_suite.h"
 #include "app/subjects/elements.h"
+#include "engine/attention/hstu/mask.h"
 #include "engine/attention/hstu/oracle.h"
 #include "engine/attention/hstu/variant.h"
 #include "judge/bench/case_name.h"
@@ -81,6 +90,90 @@ TEST(HstuInputs, OneSeedOneContent) {
   EXPECT_NE(HstuInputs(spec, {.seed = 2}).Fingerprint(), first);
   EXPECT_EQ(HstuInputs(spec, {.seed = 1, .random_offsets = true}).Fingerprint(), first);
 }
+
+class EveryHstuFile : public testing::TestWithParam<const char*> {
+ protected:
+  EveryHstuFile()
+      : path_(fmt::format("{}/{}.safetensors", PAGODA_TEST_CASES, GetParam())),
+        file_(CaseFile::Open(path_)),
+        spec_(SuiteOf(file_, path_).cases.at(0)) {}
+  std::filesystem::path path_;
+  CaseFile file_;
+  judge::CaseSpec spec_;
+};
+
+TEST_P(EveryHstuFile, EverythingButValuesIsTheFiles) {
+  const auto& problem = std::get<HstuProblem>(file_.problem());
+  const NormalHstuBatch want = Normalise(problem.batch);
+  const HstuInputs inputs(spec_, {.seed = 5});
+  const NormalHstuBatch got = Normalise(inputs.batch());
+  EXPECT_EQ(got.q_begin, want.q_begin);
+  EXPECT_EQ(got.kv_len, want.kv_len);
+  EXPECT_EQ(got.history, want.history);
+  EXPECT_EQ(got.contextual, want.contextual);
+  EXPECT_EQ(got.k_begin, want.k_begin);
+  EXPECT_EQ(got.page_ids, want.page_ids);
+  EXPECT_EQ(got.mask, want.mask);
+  EXPECT_EQ(got.alpha, want.alpha);
+  EXPECT_EQ(got.scale, want.scale);
+  for (int64_t b = 0; b < want.batch; ++b) {
+    for (int64_t a = 0; a < want.q_len(b); ++a) {
+      const RowSight mine = SightOf(got, b, a), theirs = SightOf(want, b, a);
+      ASSERT_EQ(mine.ranges().size(), theirs.ranges().size());
+      for (size_t i = 0; i < mine.ranges().size(); ++i) {
+        EXPECT_EQ(mine.ranges()[i].begin, theirs.ranges()[i].begin);
+        EXPECT_EQ(mine.ranges()[i].end, theirs.ranges()[i].end);
+      }
+    }
+  }
+  for (const auto& [mine, theirs] :
+       {std::pair{inputs.call(0).rab, problem.call.rab}, {inputs.call(0).mask, problem.call.mask}}) {
+    ASSERT_EQ(mine.empty(), theirs.empty());
+    if (mine.empty()) continue;
+    // By their bytes, since what no row reads is NaN.
+    EXPECT_EQ(std::memcmp(mine.data, theirs.data, static_cast<size_t>(mine.elements() * SizeOf(mine.dtype))),
+              0);
+  }
+}
+
+TEST_P(EveryHstuFile, ItsValuesFollowFromTheSeed) {
+  const uint64_t first = HstuInputs(spec_, {.seed = 1}).Fingerprint();
+  EXPECT_EQ(HstuInputs(spec_, {.seed = 1, .random_offsets = true}).Fingerprint(), first);
+  EXPECT_NE(HstuInputs(spec_, {.seed = 2}).Fingerprint(), first);
+}
+
+TEST_P(EveryHstuFile, ColdCachesGetCopiesOfAllKeys) {
+  constexpr int64_t kBytes = 1 << 18;
+  const HstuInputs inputs(spec_, {.seed = 1, .least_pool_bytes = kBytes});
+  ASSERT_GT(inputs.pools(), 1u);
+  const OracleResult first = HstuOracle(inputs.batch(), inputs.call(0));
+  const OracleResult last = HstuOracle(inputs.batch(), inputs.call(inputs.pools() - 1));
+  EXPECT_EQ(first.out, last.out);
+  const void* const keys = inputs.batch().paged() ? inputs.call(0).kv.k : inputs.call(0).k.data;
+  EXPECT_NE(inputs.batch().paged() ? inputs.call(1).kv.k : inputs.call(1).k.data, keys);
+}
+
+TEST_P(EveryHstuFile, APartGivesTheRowsOfTheWhole) {
+  const HstuInputs inputs(spec_, {.seed = 7});
+  const NormalHstuBatch normal = Normalise(inputs.batch());
+  const OracleResult whole = HstuOracle(inputs.batch(), inputs.call(0));
+  const int64_t row = normal.q_heads * normal.head_dim_v;
+  for (int64_t b = 0; b < normal.batch; ++b) {
+    const std::vector<int64_t> twice = {b, b};
+    const HstuInputs::Part part = inputs.Take(twice);
+    const OracleResult taken = HstuOracle(part.batch, part.call);
+    const int64_t size = normal.q_len(b) * row;
+    ASSERT_EQ(std::ssize(taken.out), 2 * size);
+    for (int64_t i = 0; i < 2 * size; ++i)
+      ASSERT_EQ(taken.out[i], whole.out[normal.q_begin[b] * row + i % size]) << b << " " << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EveryHstuFile,
+                         testing::Values("hstu_contiguous_explicit_k_offsets", "hstu_dense_weights",
+                                         "hstu_interval_paged", "hstu_rab_BH", "hstu_paged_shared_pages",
+                                         "hstu_paged_no_history", "hstu_paged_page1"),
+                         [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
 }  // namespace pagoda::app

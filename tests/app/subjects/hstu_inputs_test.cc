@@ -142,6 +142,24 @@ TEST_P(EveryHstuFile, ItsValuesFollowFromTheSeed) {
   EXPECT_NE(HstuInputs(spec_, {.seed = 2}).Fingerprint(), first);
 }
 
+// Of K with variance 1, a score alpha * q.k has the variance of alpha * sqrt(D) * q.
+TEST_P(EveryHstuFile, ScoresOfUnalignedRowsAreAboutNormal) {
+  const HstuInputs inputs(spec_, {.seed = 3});
+  const TensorView q = inputs.call(0).q;
+  const std::vector<int64_t>& aligned = inputs.aligned_rows();
+  double squares = 0;
+  int64_t elements = 0;
+  for (int64_t row = 0; row < q.shape[0]; ++row) {
+    if (std::find(aligned.begin(), aligned.end(), row) != aligned.end()) continue;
+    for (int64_t i = 0; i < q.strides[0]; ++i, ++elements)
+      squares += std::pow(ReadElement(q.data, q.dtype, row * q.strides[0] + i), 2);
+  }
+  if (elements < 256) GTEST_SKIP() << "too few rows";
+  const double spread = static_cast<double>(inputs.batch().params.alpha) *
+                        std::sqrt(squares / static_cast<double>(elements) * static_cast<double>(q.shape[2]));
+  EXPECT_NEAR(spread, 1, 0.2);  // the standard deviation is at most 0.05
+}
+
 TEST_P(EveryHstuFile, ColdCachesGetCopiesOfAllKeys) {
   constexpr int64_t kBytes = 1 << 18;
   const HstuInputs inputs(spec_, {.seed = 1, .least_pool_bytes = kBytes});

@@ -11,10 +11,15 @@ import sys
 import time
 
 
-def floats(path, offset):
-    """The f32 elements of a file of shared memory from a byte on."""
+def floats(path, *offsets):
+    """The f32 elements of a file of shared memory from each of these bytes on."""
     with open(path, "r+b") as file:
-        return memoryview(mmap.mmap(file.fileno(), 0))[offset:].cast("f")
+        memory = memoryview(mmap.mmap(file.fileno(), 0))
+    return [memory[offset:].cast("f") for offset in offsets]
+
+
+def dot(a, b):
+    return sum(map(operator.mul, a, b))
 
 
 class Program:
@@ -25,10 +30,13 @@ class Program:
         if (case["dtype"] != "f32" or not case["causal"] or case["window_left"] >= 0 or case["softcap"] > 0
                 or case["alibi_slopes"] or case["sinks"]):
             return {"unsupported": "only causal f32 without window, softcap, ALiBi and sinks"}
-        self.c = case
-        self.q, self.out = (floats(case[t]["path"], case[t]["offset"]) for t in ("q", "out"))
-        self.k, self.v = ([floats(case[t]["path"], offset) for offset in case[t]["offsets"]] for t in ("k", "v"))
+        self.open(case)
         return {"ready": True}
+
+    def open(self, case):
+        self.c = case
+        (self.q,), (self.out,) = (floats(case[t]["path"], case[t]["offset"]) for t in ("q", "out"))
+        self.k, self.v = (floats(case[t]["path"], *case[t]["offsets"]) for t in ("k", "v"))
 
     def run(self, request):
         start = time.perf_counter_ns()
@@ -42,26 +50,26 @@ class Program:
             for row in range(c["q_begin"][b], c["q_begin"][b + 1]):
                 seen = range(keys - (c["q_begin"][b + 1] - row) + 1)
                 for head in range(c["q_heads"]):
-                    self.attend_row(pool, c["page_begin"][b], seen, row * c["q_heads"] + head)
+                    self.attend_row(pool, b, seen, row * c["q_heads"] + head)
 
-    def attend_row(self, pool, first_page, seen, cell):
+    def attend_row(self, pool, b, seen, cell):
         c, dim, dim_v = self.c, self.c["head_dim"], self.c["head_dim_v"]
         kv_head = cell % c["q_heads"] // (c["q_heads"] // c["kv_heads"])
-
-        def place(tensor, j):
-            page, slot = c["page_ids"][first_page + j // c["page_size"]], j % c["page_size"]
-            t = c[tensor]
-            return page * t["page_stride"] + slot * t["slot_stride"] + kv_head * t["head_stride"]
-
         q = self.q[cell * dim:cell * dim + dim]
-        keys = (self.k[pool][at:at + dim] for at in (place("k", j) for j in seen))
-        scores = [c["scale"] * sum(map(operator.mul, q, key)) for key in keys]
+        scores = [c["scale"] * dot(q, self.cached("k", pool, b, j, kv_head)) for j in seen]
         largest = max(scores, default=0)
         weights = [math.exp(score - largest) for score in scores]
-        values = [self.v[pool][at:at + dim_v] for at in (place("v", j) for j in seen)]
+        values = [self.cached("v", pool, b, j, kv_head) for j in seen]
         for d in range(dim_v):
             weighted = sum(w * value[d] for w, value in zip(weights, values))
             self.out[cell * dim_v + d] = weighted / sum(weights) if weights else 0
+
+    def cached(self, tensor, pool, b, j, kv_head):
+        """K or V ("k", "v") of key j of sequence b."""
+        c, t = self.c, self.c[tensor]
+        page, slot = c["page_ids"][c["page_begin"][b] + j // c["page_size"]], j % c["page_size"]
+        at = page * t["page_stride"] + slot * t["slot_stride"] + kv_head * t["head_stride"]
+        return getattr(self, tensor)[pool][at:at + c["head_dim" if tensor == "k" else "head_dim_v"]]
 
 
 def serve(program):

@@ -1,4 +1,4 @@
-"""The example program, wrong in the one way that the first argument names.
+"""The example program of both operators, wrong in the one way that the first argument names.
 
   broken.py FAULT
 """
@@ -10,10 +10,10 @@ import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "examples"))
-import external  # noqa: E402
+import external_hstu  # noqa: E402
 
 
-class Right(external.Program):
+class Right(external_hstu.Program):
     pass
 
 
@@ -25,6 +25,16 @@ class DiesBeforeHello(Right):
 class SpeaksAnotherProtocol(Right):
     def hello(self, _):
         return {"hello": {"protocol": 2}}
+
+
+class ListsAnUnknownOp(Right):
+    def hello(self, _):
+        return {"hello": {"protocol": 1, "ops": ["hstu"]}}
+
+
+class ListsNoOp(Right):
+    def hello(self, _):
+        return {"hello": {"protocol": 1, "ops": []}}
 
 
 class DiesInPrepare(Right):
@@ -149,7 +159,7 @@ class OffByAPage(Right):
 
 class PastTheEnd(Stale):
     def attend(self, pool):
-        external.Program.attend(self, pool)
+        Right.attend(self, pool)
         self.out[self.cells()] = 1
 
 
@@ -186,4 +196,76 @@ class KeepsKeys(Right):
         return answer
 
 
-external.serve(globals()[sys.argv[1]]())
+# What only HSTU has.
+class MutatesTargetKeys(Right):
+    def attend(self, pool):
+        super().attend(pool)
+        self.target_k[self.last(self.c["head_dim"])] += 1
+
+    def last(self, dim):
+        return self.c["total_q"] * self.c["kv_heads"] * dim - 1
+
+
+class MutatesTargetValues(MutatesTargetKeys):
+    def attend(self, pool):
+        Right.attend(self, pool)
+        self.target_v[self.last(self.c["head_dim_v"])] += 1
+
+
+class MutatesBias(Right):
+    def attend(self, pool):
+        super().attend(pool)
+        if self.rab:
+            self.rab[0] += 1
+
+
+class KeepsTargets(Right):
+    """Takes the targets' keys when the case is prepared, before they are there."""
+
+    def prepare(self, case):
+        answer = super().prepare(case)
+        self.target_k = self.target_k.tolist()
+        return answer
+
+
+class ShiftsTargets(Right):
+    """Reads the key before a target in its place."""
+
+    def row_of(self, tensor, pool, b, j, kv_head):
+        return super().row_of(tensor, pool, b, j - 1 if j >= self.c["history"][b] else j, kv_head)
+
+
+class Ignores(Right):
+    """Computes a case as if some of its fields had other values."""
+
+    fields = {}
+
+    def prepare(self, case):
+        return super().prepare({**case, **{field: value(case) for field, value in self.fields.items()}})
+
+
+class IgnoresGroups(Ignores):
+    fields = {"target_group": lambda case: case["total_q"]}
+
+
+class IgnoresContextual(Ignores):
+    fields = {"contextual": lambda case: [0] * case["batch"]}
+
+
+class IgnoresAttnLen(Ignores):
+    fields = {"max_attn_len": lambda _: 0}
+
+
+class IgnoresFullRows(Ignores):
+    fields = {"min_full_attn_seq_len": lambda _: 0}
+
+
+class IgnoresBias(Ignores):
+    fields = {"rab": lambda _: None}
+
+
+class IgnoresAlpha(Ignores):
+    fields = {"alpha": lambda _: 1}
+
+
+external_hstu.external.serve(globals()[sys.argv[1]]())

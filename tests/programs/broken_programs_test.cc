@@ -42,41 +42,78 @@ const std::map<std::string, std::string> kFaults = {
     {"KeepsKeys", "elements are outside the tolerance"},
 };
 
-std::vector<std::string> Gate(const std::vector<std::string>& faults) {
-  std::vector<std::string> argv = {
-      PAGODA_TEST_PROGRAM, "gate",  WriteSmallSuite(testing::TempDir() + "programs.toml"), "--json",
-      "--variants",        "gather"};
+// Of HSTU: what only it has, and what is computed apart from softmax.
+const std::map<std::string, std::string> kHstuFaults = {
+    {"RefusesLater", "prepare: refused a case that it had taken before: only one thread"},
+    {"Stale", "other queries: stale: the output is still that of the call before"},
+    {"Nothing", "call 1: o[0][0][0] was never written"},
+    {"OffByAPage", "elements are outside the tolerance"},
+    {"PastTheEnd", "out-of-bounds write at the output: byte 0 past the end"},
+    {"Mutates", "an input was written to: K"},
+    {"MutatesTargetKeys", "an input was written to: target K"},
+    {"MutatesTargetValues", "an input was written to: target V"},
+    {"MutatesBias", "an input was written to: rab"},
+    {"WrongLater", "call 10: 1 of "},
+    {"NaN", "= NaN, expected"},
+    {"KeepsKeys", "elements are outside the tolerance"},
+    {"KeepsTargets", "elements are outside the tolerance"},
+    {"ShiftsTargets", "elements are outside the tolerance"},
+    {"IgnoresGroups", "elements are outside the tolerance"},
+    {"IgnoresContextual", "elements are outside the tolerance"},
+    {"IgnoresAttnLen", "elements are outside the tolerance"},
+    {"IgnoresFullRows", "elements are outside the tolerance"},
+    {"IgnoresBias", "elements are outside the tolerance"},
+    {"IgnoresAlpha", "elements are outside the tolerance"},
+};
+
+std::vector<std::string> Gate(const std::string& suite, const char* variant,
+                              const std::vector<std::string>& faults) {
+  std::vector<std::string> argv = {PAGODA_TEST_PROGRAM, "gate", suite, "--json", "--variants", variant};
   for (const std::string& fault : faults) {
     argv.insert(argv.end(), {"--program", fault + "=" + BrokenProgram(fault)});
   }
   return argv;
 }
 
-TEST(BrokenPrograms, AreNamedByTheGateForWhatTheyAre) {
+// Each program with what the gate says of it, and the variant beside them right.
+void ExpectNamed(const std::string& suite, const char* variant, size_t cases,
+                 const std::map<std::string, std::string>& expected) {
   std::vector<std::string> names = {"Right"};
-  for (const auto& [name, fault] : kFaults) names.push_back(name);
-  const sys::ProcessResult r = sys::RunProcess({.argv = Gate(names), .timeout_s = 300});
+  for (const auto& [name, fault] : expected) names.push_back(name);
+  const sys::ProcessResult r = sys::RunProcess({.argv = Gate(suite, variant, names), .timeout_s = 300});
   EXPECT_EQ(r.exit_code, 3) << r.err;
   const nlohmann::json report = io::ParseJson(r.out, "gate");
-  EXPECT_EQ(report.at("total"), 3 * (2 + kFaults.size()));
+  EXPECT_EQ(report.at("total"), 3 * cases * (2 + expected.size()));
   std::map<std::string, std::string> faults;
   for (const nlohmann::json& run : report.at("runs")) {
-    const std::string variant = run.at("variant");
+    const std::string name = run.at("variant");
     if (run.at("passed")) continue;
     const std::string fault = run.at("fault");
-    faults[variant] += fault + "\n";
+    faults[name] += fault + "\n";
   }
-  for (const auto& [name, fault] : kFaults) EXPECT_THAT(faults[name], HasSubstr(fault)) << name;
-  for (const char* right : {"gather", "Right"})
+  for (const auto& [name, fault] : expected) EXPECT_THAT(faults[name], HasSubstr(fault)) << name;
+  for (const char* right : {variant, "Right"})
     EXPECT_EQ(faults.count(right), 0u) << right << ": " << faults[right];
+}
+
+TEST(BrokenPrograms, AreNamedByTheGateForWhatTheyAre) {
+  ExpectNamed(WriteSmallSuite(testing::TempDir() + "programs.toml"), "gather", 1, kFaults);
+}
+
+TEST(BrokenPrograms, OfHstuAreNamedToo) {
+  ExpectNamed(WriteSmallHstuSuite(testing::TempDir() + "hstu_programs.toml"), "hstu_fused", 2, kHstuFaults);
 }
 
 TEST(BrokenPrograms, ThatDontAnswerRightAreRefusedBeforeAnythingRuns) {
   for (const auto& [name, says] : std::map<std::string, std::string>{
            {"DiesBeforeHello", "hello: ended with exit code 1; its last words: no module named numpy"},
            {"SpeaksAnotherProtocol", "hello: hello.protocol = 2, and this program speaks 1"},
+           {"ListsAnUnknownOp",
+            "hello: hello.ops[0] = \"hstu\" is none of softmax_paged_attention, hstu_paged_attention"},
+           {"ListsNoOp", "hello: hello.ops is empty"},
            {"DiesInPrepare", "prepare: ended with exit code 1; its last words: can't open the file"}}) {
-    const sys::ProcessResult r = sys::RunProcess({.argv = Gate({name}), .timeout_s = 60});
+    const std::string suite = WriteSmallSuite(testing::TempDir() + "refused_programs.toml");
+    const sys::ProcessResult r = sys::RunProcess({.argv = Gate(suite, "gather", {name}), .timeout_s = 60});
     EXPECT_EQ(r.exit_code, 2);
     EXPECT_THAT(r.err, HasSubstr(fmt::format("pagoda: error: --program {} {}", name, says)));
     EXPECT_EQ(r.out, "");

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -85,6 +86,28 @@ TEST(ProgramBench, JudgesTheRightOnesAndNamesTheOthers) {
   const sys::ProcessResult resumed = run();
   EXPECT_EQ(resumed.exit_code, 2);
   EXPECT_THAT(resumed.err, HasSubstr("external programs was"));
+  fs::remove_all(folder);
+}
+
+// A program may be the baseline of operators that no variant of Pagoda has together.
+TEST(ProgramBench, JudgesBothOperatorsOfASuite) {
+  const fs::path folder = fs::path(testing::TempDir()) / "mixed_bench";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  const sys::ProcessResult r = sys::RunProcess(
+      {.argv = {PAGODA_TEST_PROGRAM, "bench", WriteMixedSuite((folder / "suite.toml").string()), "--variants",
+                "gather,hstu_fused", "--baseline", "both", "--launches", "1", "--wait", "0", "--out",
+                (folder / "run").string(), "--program", "both=" + HstuExample()},
+       .timeout_s = 280,
+       .environment = {{"PAGODA_LOCK", (folder / "lock").string()}}});
+  EXPECT_EQ(r.exit_code, 0) << r.err;
+  std::map<std::string, std::set<std::string>> timed;
+  for (const judge::LaunchRecord& launch : judge::ReadRecords(folder / "run" / "records.jsonl").launches) {
+    for (const judge::ArmRecord& arm : launch.arms) timed[launch.case_name].insert(arm.variant);
+  }
+  EXPECT_EQ(timed, (std::map<std::string, std::set<std::string>>{
+                       {"b2_h4_kv2_s20-9_bs8_hd8_f32_decode_warm", {"both", "gather"}},
+                       {"hstu_b2_h4_kv2_s20-9_bs8_hd8_f32_q3_t2_warm", {"both", "hstu_fused"}}}));
   fs::remove_all(folder);
 }
 

@@ -5,20 +5,23 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "app/subjects/attention_subject.h"
+#include "app/subjects/call_inputs.h"
 #include "app/subjects/fault.h"
+#include "app/subjects/operator.h"
 #include "app/subjects/program_arm.h"
 #include "app/subjects/program_message.h"
-#include "app/subjects/softmax_inputs.h"
 #include "base/io/json.h"
 #include "base/sys/process.h"
 #include "engine/attention/variant.h"
@@ -60,6 +63,7 @@ TEST(ParsePrograms, SaysWhatIsWrongWithAnOption) {
   EXPECT_THAT(refusal({"a b=x"}), HasSubstr("letters, digits and _"));
   EXPECT_THAT(refusal({"=x"}), HasSubstr("letters, digits and _"));
   EXPECT_THAT(refusal({"gather=x"}), HasSubstr("the name of a built-in variant"));
+  EXPECT_THAT(refusal({"hstu_fused=x"}), HasSubstr("the name of a built-in variant"));
   EXPECT_THAT(refusal({"a= "}), HasSubstr("has no command"));
   EXPECT_THAT(refusal({"a='x"}), HasSubstr("--program a has a ' that is not closed"));
   EXPECT_THAT(refusal({"a=x", "a=y"}), HasSubstr("a name that another has too"));
@@ -70,12 +74,16 @@ TEST(ParseHello, ReadsWhatAProgramSaysOfItself) {
   EXPECT_EQ(least.about, "");
   EXPECT_EQ(least.promises, 0u);
   EXPECT_FALSE(least.lse);
+  EXPECT_TRUE(least.Computes(judge::CaseOp::kSoftmaxPaged));
+  EXPECT_FALSE(least.Computes(judge::CaseOp::kHstuPaged)) << "it may be older than the operator";
   const ProgramHello all = ParseHello(
       R"({"hello":{"protocol":1,"about":"a\nb","lse":true,"promises":["repeatable","thread_invariant","batch_invariant"]}})",
       "hello");
   EXPECT_EQ(all.about, "a?b");
   EXPECT_EQ(all.promises, uint32_t{kRepeatable | kThreadInvariant | kBatchInvariant});
   EXPECT_TRUE(all.lse);
+  const ProgramHello hstu = ParseHello(R"({"hello":{"protocol":1,"ops":["hstu_paged_attention"]}})", "hello");
+  EXPECT_EQ(hstu.ops, std::vector{judge::CaseOp::kHstuPaged});
 }
 
 TEST(ProgramAnswers, AreReadStrictly) {
@@ -86,6 +94,10 @@ TEST(ProgramAnswers, AreReadStrictly) {
   EXPECT_THAT(hello(R"({"hello":{}})"), HasSubstr("hello: hello.protocol is missing"));
   EXPECT_THAT(hello(R"({"hello":{"protocol":1,"promises":["fast"]}})"), HasSubstr("\"fast\" is none of"));
   EXPECT_THAT(hello(R"({"hello":{"protocol":1,"lse":1}})"), HasSubstr("is not true or false"));
+  EXPECT_THAT(hello(R"({"hello":{"protocol":1,"ops":["hstu"]}})"), HasSubstr("\"hstu\" is none of softmax_"));
+  EXPECT_THAT(hello(R"({"hello":{"protocol":1,"ops":[]}})"), HasSubstr("hello.ops is empty"));
+  EXPECT_THAT(hello(R"({"hello":{"protocol":1,"ops":"hstu_paged_attention"}})"),
+              HasSubstr("is not an array"));
   EXPECT_EQ(hello(R"({"error":"no\u001b[2J"})"), "hello: reported an error: no?[2J");
   const auto prepared = [](const char* line) { return RefusalOf([&] { ParsePrepared(line, "prepare"); }); };
   EXPECT_EQ(ParsePrepared(R"({"ready":true})", "prepare"), std::nullopt);
@@ -188,17 +200,81 @@ TEST(ExamplePrograms, AreTimedOverAllPoolsAndAgainstAProcessOfTheSameCommand) {
   }
 }
 
-// With PyTorch in the interpreter that PYTHON names: the lengths differ, and some sequences share theirs.
-TEST(TorchPrograms, PassTheGate) {
-  const char* const python = std::getenv("PYTHON") != nullptr ? std::getenv("PYTHON") : PAGODA_TEST_PYTHON;
-  if (!sys::RunProcess({.argv = {python, "-c", "import torch"}, .timeout_s = 120}).ok()) {
-    GTEST_SKIP() << python << " has no PyTorch";
+// The same of HSTU: every mask, layouts, targets and none.
+TEST(ExamplePrograms, OfHstuPassTheGate) {
+  AttentionSubject subject(ParsePrograms({"py=" + HstuExample()}));
+  for (const char* name : {
+           "hstu_b2_h4_kv2_s30-7_bs16_hd8_f32_decode",
+           "hstu_b2_h2_kv1_s20-17_bs7_hd5_f32_q9_dv4_hnd_padded_i64_t4_g2_c10_rab",
+           "hstu_b1_h2_kv2_s24_bs8_hd8_f32_q9_combined_t2_c3_al5_fa2",
+           "hstu_b1_h2_kv1_s20_bs8_hd8_f32_q9_wl5_t3_c2",
+           "hstu_b1_h2_kv2_s20_bs8_hd8_f32_q4_noncausal_wl6_wr2",
+       }) {
+    const judge::CaseSpec spec = judge::ParseCaseName(name);
+    EXPECT_EQ(subject.WhyNot(spec, "py"), std::nullopt);
+    for (const uint64_t seed : {2026, 2029}) {
+      const judge::GateResult result = subject.Gate(spec, "py", seed, 2);
+      EXPECT_TRUE(result.passed) << name << ": " << result.fault;
+      EXPECT_TRUE(result.bitwise_repeatable);
+    }
   }
-  const auto command = [python](const char* mode) {
-    return judge::CommandLine({python, PAGODA_TEST_SOURCES "/compare/torch_attention.py", mode});
+  EXPECT_EQ(subject.WhyNot(judge::ParseCaseName("hstu_b1_h2_kv2_s9_bs8_hd8_f16_decode"), "py"), "only f32");
+  const judge::CaseSpec softmax = judge::ParseCaseName("b1_h2_kv1_s9_bs8_hd8_f32_decode");
+  EXPECT_TRUE(subject.Gate(softmax, "py", 2026, 2).passed) << "it computes both";
+}
+
+TEST(Program, IsAVariantOfEachOperatorUntilItIsAsked) {
+  const AttentionSubject subject(ParsePrograms({"x=/nowhere/x"}));
+  const auto count = [](const std::vector<std::string>& names) {
+    return std::count(names.begin(), names.end(), "x");
   };
-  AttentionSubject subject(
-      ParsePrograms({"torch_gather=" + command("gather"), "torch_packed=" + command("packed")}));
+  EXPECT_EQ(count(subject.Variants()), 1);
+  EXPECT_EQ(count(subject.VariantsOf(judge::CaseOp::kSoftmaxPaged)), 1);
+  EXPECT_EQ(count(subject.VariantsOf(judge::CaseOp::kHstuPaged)), 1);
+}
+
+// What knows softmax alone would compute it, whatever it is asked for.
+TEST(Program, ThatListsNoHstuIsNeverAskedForIt) {
+  AttentionSubject subject(ParsePrograms({std::string("cc=") + PAGODA_TEST_EXAMPLE}));
+  const judge::CaseSpec spec = judge::ParseCaseName("hstu_b1_h2_kv1_s9_bs8_hd8_f32_decode");
+  EXPECT_EQ(subject.WhyNot(spec, "cc"), "op = hstu_paged_attention is not in the ops that its hello lists");
+  EXPECT_THAT(RefusalOf([&] { subject.Gate(spec, "cc", 2026, 1); }), HasSubstr("\"cc\""));
+}
+
+TEST(ExamplePrograms, OfHstuAreTimedOverAllPools) {
+  AttentionSubject subject(ParsePrograms({"py=" + HstuExample()}));
+  const judge::CaseSpec spec = judge::ParseCaseName("hstu_b2_h2_kv1_s33-14_bs8_hd8_f32_q5_t3_rab");
+  const auto arms =
+      subject.Prepare(spec, {.arms = {{"py", 1}, {"py", 0}}, .seed = 3, .threads = 2, .cold = true});
+  for (const auto& arm : arms) {
+    EXPECT_GT(arm->Run(3).device_ns, 0);
+    const judge::CheckResult check = arm->CheckTimedOutput();
+    EXPECT_TRUE(check.passed) << check.fault;
+  }
+}
+
+// The interpreter that PYTHON names, which may have PyTorch.
+std::string TorchPython() {
+  const char* const named = std::getenv("PYTHON");
+  return named != nullptr ? named : PAGODA_TEST_PYTHON;
+}
+
+bool HasTorch(const std::string& python) {
+  return sys::RunProcess({.argv = {python, "-c", "import torch"}, .timeout_s = 120}).ok();
+}
+
+// A program of compare/ under the name that compare/torch gives it.
+std::string TorchProgram(const char* script, const std::string& mode) {
+  return fmt::format(
+      "torch_{}={}", mode,
+      judge::CommandLine({TorchPython(), fmt::format(PAGODA_TEST_SOURCES "/compare/{}", script), mode}));
+}
+
+// The lengths differ, and some sequences share theirs.
+TEST(TorchPrograms, PassTheGate) {
+  if (!HasTorch(TorchPython())) GTEST_SKIP() << TorchPython() << " has no PyTorch";
+  AttentionSubject subject(ParsePrograms(
+      {TorchProgram("torch_attention.py", "gather"), TorchProgram("torch_attention.py", "packed")}));
   for (const char* variant : {"torch_gather", "torch_packed"}) {
     for (const char* name :
          {"b3_h4_kv2_s40-33-40_bs16_hd64_bf16_decode", "b3_h8_kv2_s40-33-40_bs16_hd64_f32_q7-1-7_hnd",
@@ -220,25 +296,87 @@ TEST(GateCommand, TakesACaseFileWithAnExpectation) {
   EXPECT_EQ(r.exit_code, 0) << r.err;
 }
 
-// Every field of the message is explained.
-TEST(PrepareMessage, IsDocumented) {
-  const judge::CaseSpec spec = judge::ParseCaseName("b1_h2_kv1_s9_bs8_hd8_f32_decode");
-  const SoftmaxInputs inputs(spec, {.seed = 1});
-  const NormalBatch batch = Normalise(inputs.batch());
+// The message of a case without any data; its tensors are places that differ in their offsets.
+template <typename Batch>
+nlohmann::json MessageOf(const char* name) {
+  const typename OperatorOf<Batch>::Shape shape(judge::ParseCaseName(name));
+  const auto batch = Normalise(shape.batch);
   ProgramTensors tensors;
-  tensors.q = {"q", 0};
-  tensors.k.push_back({"k", 1});
-  tensors.v.push_back({"v", 2});
-  tensors.out = {"out", 3};
-  const nlohmann::json message =
-      io::ParseJson(PrepareMessage(batch, inputs.call(0), 2, tensors), "message").at("prepare");
+  const CallInputs inputs = InputsOfCall(batch, shape.call);
+  for (size_t i = 0; i < kCallInputs; ++i) {
+    if (!inputs[i].empty()) tensors.inputs[i].push_back({"in", static_cast<int64_t>(i)});
+  }
+  tensors.out = {"out", 100};
+  return io::ParseJson(PrepareMessage(batch, shape.call, 2, tensors), "message").at("prepare");
+}
+
+// Every field is explained, those of a tensor too.
+void ExpectDocumented(const nlohmann::json& message) {
   std::ifstream file(PAGODA_TEST_SOURCES "/docs/external-variants.md");
   const std::string docs(std::istreambuf_iterator<char>(file), {});
-  for (const auto& [field, value] : message.items()) EXPECT_THAT(docs, HasSubstr("`" + field + "`"));
-  for (const auto& [field, value] : message.at("k").items()) EXPECT_THAT(docs, HasSubstr("`" + field + "`"));
+  for (const auto& [field, value] : message.items()) {
+    EXPECT_THAT(docs, HasSubstr("`" + field + "`"));
+    if (!value.is_object()) continue;
+    for (const auto& [part, of] : value.items()) EXPECT_THAT(docs, HasSubstr("`" + part + "`"));
+  }
+}
+
+TEST(PrepareMessage, OfSoftmaxSaysAllOfACase) {
+  const nlohmann::json message = MessageOf<SoftmaxBatch>("b1_h2_kv1_s9_bs8_hd8_f32_decode");
+  ExpectDocumented(message);
+  EXPECT_EQ(message.at("op"), "softmax_paged_attention");
   EXPECT_EQ(message.at("kv_len"), nlohmann::json({9}));
   EXPECT_EQ(message.at("v").at("offsets"), nlohmann::json({2}));
   EXPECT_EQ(message.at("lse"), nullptr);
+}
+
+TEST(PrepareMessage, OfHstuSaysAllOfACase) {
+  const nlohmann::json message =
+      MessageOf<HstuBatch>("hstu_b2_h4_kv2_s20-17_bs8_hd4_bf16_q9_wl6_t4_g2_c3_rab");
+  ExpectDocumented(message);
+  EXPECT_EQ(message.at("op"), "hstu_paged_attention");
+  EXPECT_EQ(message.at("mask"), "causal");
+  EXPECT_EQ(message.at("alpha"), 0.5) << "1 / sqrt(head_dim)";
+  EXPECT_EQ(message.at("silu_scale").get<float>(), 1.0F / 20) << "1 / the longest sequence";
+  EXPECT_EQ(message.at("target_group"), 2);
+  EXPECT_EQ(message.at("window_left"), 6);
+  EXPECT_EQ(message.at("max_attn_len"), 0);
+  EXPECT_EQ(message.at("min_full_attn_seq_len"), 0);
+  EXPECT_EQ(message.at("kv_len"), nlohmann::json({20, 17}));
+  EXPECT_EQ(message.at("history"), nlohmann::json({16, 13}));
+  EXPECT_EQ(message.at("contextual"), nlohmann::json({3, 3}));
+  EXPECT_EQ(message.at("page_begin"), nlohmann::json({0, 2, 4})) << "of the history alone";
+  EXPECT_EQ(message.at("v").at("offsets"), nlohmann::json({2}));
+  EXPECT_EQ(message.at("target_v"), nlohmann::json({{"path", "in"}, {"offset", 4}}));
+  EXPECT_EQ(message.at("rab"), nlohmann::json({{"path", "in"},
+                                               {"offset", 5},
+                                               {"batch_stride", 0},
+                                               {"head_stride", 0},
+                                               {"row_stride", 20},
+                                               {"key_stride", 1}}));
+
+  const nlohmann::json least = MessageOf<HstuBatch>("hstu_b1_h4_kv2_s20_bs8_hd4_bf16_decode_noncausal_wr0");
+  EXPECT_EQ(least.at("mask"), "none");
+  EXPECT_EQ(least.at("window_right"), 0);
+  for (const char* tensor : {"target_k", "target_v", "rab"}) EXPECT_EQ(least.at(tensor), nullptr) << tensor;
+}
+
+TEST(PrepareMessage, RefusesWhatItCantSay) {
+  const HstuShape shape(judge::ParseCaseName("hstu_b1_h4_kv2_s20_bs8_hd4_bf16_decode"));
+  const auto refusal = [&](auto change) {
+    NormalHstuBatch batch = Normalise(shape.batch);
+    change(batch);
+    ProgramTensors tensors;
+    for (const CallInput input : {kInputQ, kInputK, kInputV}) tensors.inputs[input].push_back({"in", 0});
+    return RefusalOf([&] { PrepareMessage(batch, shape.call, 1, tensors); });
+  };
+  EXPECT_EQ(refusal([](NormalHstuBatch&) {}), "no refusal");
+  for (const HstuMask mask : {HstuMask::kDense, HstuMask::kInterval}) {
+    EXPECT_EQ(refusal([mask](NormalHstuBatch& batch) { batch.mask = mask; }),
+              "mask of an external program must be causal or none");
+  }
+  EXPECT_EQ(refusal([](NormalHstuBatch& batch) { batch.paged = false; }),
+            "table is missing: a program gets paged keys");
 }
 
 // No process of a program outlives the one that started it.
@@ -261,6 +399,25 @@ TEST(Program, DiesWithItsParent) {
   const auto gone = [pid] { return !std::ifstream(fmt::format("/proc/{}/stat", pid)).good(); };
   for (int i = 0; i < 500 && !gone(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   EXPECT_TRUE(gone());
+}
+
+// Each variant on the cases of its operators; the others are listed with the reason.
+TEST(GateCommand, TakesASuiteOfBothOperators) {
+  const sys::ProcessResult r = sys::RunProcess(
+      {.argv = {PAGODA_TEST_PROGRAM, "gate", WriteMixedSuite(testing::TempDir() + "mixed.toml"), "--json",
+                "--variants", "gather,hstu_fused", "--program", "softmax=" + PythonExample(), "--program",
+                "both=" + HstuExample()},
+       .timeout_s = 120});
+  EXPECT_EQ(r.exit_code, 0) << r.err;
+  const nlohmann::json report = io::ParseJson(r.out, "gate");
+  EXPECT_EQ(report.at("passed"), 3 * 5);
+  EXPECT_EQ(report.at("total"), 3 * 5);
+  std::map<std::string, std::string> skipped;
+  for (const nlohmann::json& s : report.at("skipped")) skipped[s.at("variant")] = s.at("reason");
+  EXPECT_EQ(skipped, (std::map<std::string, std::string>{
+                         {"gather", "op = hstu_paged_attention is not what it computes"},
+                         {"hstu_fused", "op = softmax_paged_attention is not what it computes"},
+                         {"softmax", "op = hstu_paged_attention is not in the ops that its hello lists"}}));
 }
 
 TEST(GateCommand, SaysWhatIsWrongWithAProgram) {

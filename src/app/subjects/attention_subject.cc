@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <type_traits>
 #include <utility>
 
 #include "app/subjects/case_facts.h"
@@ -51,9 +50,10 @@ AttentionSubject::AttentionSubject(std::vector<ProgramCommand> programs, std::ve
     : programs_(std::move(programs)), ask_(std::move(ask)) {}
 
 std::vector<std::string> AttentionSubject::Variants() const {
-  std::vector<std::string> names = VariantsOf(judge::CaseOp::kSoftmaxPaged);
-  const std::vector<std::string> hstu = VariantsOf(judge::CaseOp::kHstuPaged);
-  names.insert(names.end(), hstu.begin(), hstu.end());
+  std::vector<std::string> names;
+  for (const SoftmaxVariant* variant : SoftmaxVariants()) names.emplace_back(variant->name);
+  for (const HstuVariant* variant : HstuVariants()) names.emplace_back(variant->name);
+  for (const ProgramCommand& program : programs_) names.push_back(program.name);
   return names;
 }
 
@@ -61,9 +61,10 @@ std::vector<std::string> AttentionSubject::VariantsOf(judge::CaseOp op) const {
   std::vector<std::string> names;
   if (IsHstu(op)) {
     for (const HstuVariant* variant : HstuVariants()) names.emplace_back(variant->name);
-    return names;
+  } else {
+    for (const SoftmaxVariant* variant : SoftmaxVariants()) names.emplace_back(variant->name);
   }
-  for (const SoftmaxVariant* variant : SoftmaxVariants()) names.emplace_back(variant->name);
+  // Whether it computes that a program says when it is asked about a case.
   for (const ProgramCommand& program : programs_) names.push_back(program.name);
   return names;
 }
@@ -79,7 +80,6 @@ std::optional<std::string> AttentionSubject::WhyNot(const judge::CaseSpec& spec,
                                                     std::string_view variant) const {
   if (CommandOf(variant) != nullptr) {
     if (spec.file) return "a case file is not asked of external programs";
-    if (IsHstu(spec.op)) return fmt::format("op = {} is not asked of external programs", NameOf(spec.op));
     return AskProgram(variant, [&] { return Running(variant, 0)->WhyNot(spec); });
   }
   if (ParseOutside(variant) && !ask_.empty()) {
@@ -137,15 +137,13 @@ Kernels& AttentionSubject::Library(const std::filesystem::path& outside, int lin
 
 template <typename Batch>
 AttentionSubject::Place<Batch> AttentionSubject::Find(std::string_view variant, int link) const {
-  if constexpr (std::is_same_v<Batch, SoftmaxBatch>) {
-    if (ProgramVariant* const program = Running(variant, link))
-      return {program->kernels(), program->variant(), program};
-  }
   const std::optional<OutsideVariant> outside = ParseOutside(variant);
-  Kernels& kernels = Library(outside ? outside->library : std::filesystem::path(), link);
+  ProgramVariant* const program = Running(variant, link);
+  Kernels& kernels = program != nullptr ? program->kernels()
+                                        : Library(outside ? outside->library : std::filesystem::path(), link);
   if (Chooses(outside ? outside->name : variant)) kernels.KnowMachine();
   const auto all = OperatorOf<Batch>::Variants(kernels.library());
-  return {kernels, outside ? FindOutside(all, *outside, variant) : FindVariant(all, variant), nullptr};
+  return {kernels, outside ? FindOutside(all, *outside, variant) : FindVariant(all, variant), program};
 }
 
 judge::GateResult AttentionSubject::Gate(const judge::CaseSpec& spec, std::string_view variant, uint64_t seed,
@@ -211,14 +209,12 @@ std::vector<std::unique_ptr<judge::Arm>> AttentionSubject::PrepareOf(const judge
     if (options.about_to_prepare) options.about_to_prepare(slot);
     const Place<Batch> place = Find<Batch>(options.arms[slot].variant, options.arms[slot].link);
     const uint64_t seed = Random(options.seed).Fork(slot).Bits();
-    if constexpr (std::is_same_v<Batch, SoftmaxBatch>) {
-      if (place.program != nullptr) {
-        arms.push_back(std::make_unique<ProgramArm>(shared, *place.program, options.threads, seed));
-        continue;
-      }
+    if (place.program != nullptr) {
+      arms.push_back(std::make_unique<ProgramArm<Batch>>(shared, *place.program, options.threads, seed));
+    } else {
+      arms.push_back(
+          std::make_unique<VariantArm<Batch>>(shared, place.kernels, place.variant, options.threads, seed));
     }
-    arms.push_back(
-        std::make_unique<VariantArm<Batch>>(shared, place.kernels, place.variant, options.threads, seed));
   }
   return arms;
 }

@@ -59,6 +59,10 @@ CachePools::CachePools(const judge::CaseSpec& spec, PageLayout layout, const Inp
   for (int64_t i = 1; i < pools; ++i) std::memcpy(pools_[i].data(), pools_[0].data(), pool_bytes);
 }
 
+int64_t TotalQueries(const judge::CaseSpec& spec) {
+  return std::accumulate(spec.queries.begin(), spec.queries.end(), int64_t{0});
+}
+
 Buffer TakeRows(const std::vector<int64_t>& lengths, std::span<const int64_t> sequences, TensorView& rows) {
   const auto row_bytes = static_cast<size_t>(rows.strides[0] * SizeOf(rows.dtype));
   int64_t count = 0;

@@ -38,6 +38,9 @@ class CachePools {
 // The indices of all sequences of a case.
 std::vector<int64_t> AllSequences(const judge::CaseSpec& spec);
 
+// Query rows of all sequences of a case.
+int64_t TotalQueries(const judge::CaseSpec& spec);
+
 // Copies the rows of some sequences, one after the other; `lengths` has how many rows each of all has. `rows`
 // [rows, ...], dense, is of all of them and then a view of the copy.
 Buffer TakeRows(const std::vector<int64_t>& lengths, std::span<const int64_t> sequences, TensorView& rows);

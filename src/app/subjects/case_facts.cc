@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "app/subjects/cache_pools.h"
 #include "app/subjects/hstu_inputs.h"
 #include "app/subjects/page_layout.h"
 #include "app/subjects/softmax_inputs.h"
@@ -141,7 +142,7 @@ Seen SeenBy(const NormalHstuBatch& batch) {
 double MemoryOf(const judge::CaseSpec& spec, int64_t key_bytes) {
   const auto keys = static_cast<double>(key_bytes);
   const double copies = spec.cold ? std::ceil(static_cast<double>(ColdBytes()) / keys) : 1;
-  const auto rows = std::accumulate(spec.queries.begin(), spec.queries.end(), int64_t{0});
+  const int64_t rows = TotalQueries(spec);
   const int64_t row = spec.q_heads * (spec.head_dim + spec.head_dim_v) * SizeOf(spec.dtype);
   return copies * keys + static_cast<double>(rows * row);
 }
@@ -167,7 +168,7 @@ judge::CaseFacts FactsOf(const judge::CaseSpec& spec) {
   if (IsHstu(spec.op)) {
     const HstuShape shape(spec);
     const NormalHstuBatch batch = Normalise(shape.batch);
-    const Seen seen = batch.mask == HstuMask::kDense ? SeenBy(shape.mask, batch) : SeenBy(batch);
+    const Seen seen = batch.mask == HstuMask::kDense ? SeenBy(shape.call.mask, batch) : SeenBy(batch);
     keys = seen.keys;
     paged = batch.paged;
     facts.flops = 2.0 * static_cast<double>(spec.head_dim + spec.head_dim_v) * seen.triples;

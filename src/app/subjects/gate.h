@@ -4,27 +4,15 @@
 #include <cstdint>
 
 #include "app/subjects/compare.h"
-#include "app/subjects/hstu_inputs.h"
 #include "app/subjects/kernel_library.h"
 #include "app/subjects/operator.h"
-#include "app/subjects/softmax_inputs.h"
 #include "engine/attention/oracle.h"
 #include "judge/bench/subject.h"
 
 namespace pagoda::app {
 
 template <typename Batch>
-struct InputsFor;
-template <>
-struct InputsFor<SoftmaxBatch> {
-  using Type = SoftmaxInputs;
-};
-template <>
-struct InputsFor<HstuBatch> {
-  using Type = HstuInputs;
-};
-template <typename Batch>
-using InputsOf = typename InputsFor<Batch>::Type;
+using InputsOf = typename OperatorOf<Batch>::Inputs;
 
 // The inputs of a case under one seed and what the oracle says about them. Odd seeds repeat pages.
 template <typename Batch>

@@ -10,6 +10,7 @@
 
 #include "app/subjects/aligned_queries.h"
 #include "app/subjects/cache_pools.h"
+#include "app/subjects/case_file.h"
 #include "app/subjects/elements.h"
 #include "app/subjects/fingerprint.h"
 #include "engine/attention/hstu/mask.h"
@@ -48,6 +49,18 @@ HstuParams ParametersOf(const judge::CaseSpec& spec) {
   params.max_attn_len = spec.max_attn_len;
   params.min_full_attn_seq_len = spec.min_full_attn_seq_len;
   return params;
+}
+
+// The call of a case without its cache, over memory for each tensor.
+HstuCall CallOver(const judge::CaseSpec& spec, void* q, void* k, void* v, void* rab) {
+  const int64_t rows = TotalQueries(spec);
+  HstuCall call;
+  call.q = TensorView::Dense(q, spec.dtype, {rows, spec.q_heads, spec.head_dim});
+  call.k = TensorView::Dense(k, spec.dtype, {rows, spec.kv_heads, spec.head_dim});
+  call.v = TensorView::Dense(v, spec.dtype, {rows, spec.kv_heads, spec.head_dim_v});
+  if (spec.rab)
+    call.rab = TensorView::Dense(rab, DType::kF32, {1, 1, Longest(spec.queries), Longest(spec.contexts)});
+  return call;
 }
 
 PageLayout LayoutOf(const NormalHstuBatch& batch) {
@@ -180,11 +193,11 @@ HstuInputs::HstuInputs(const judge::CaseSpec& spec, const InputOptions& options)
   for (const Placed* rows : {&in.k, &in.v}) {
     for (int64_t i = 1; i < copies; ++i) std::memcpy((*rows)[i].data(), (*rows)[0].data(), (*rows)[0].size());
   }
-  in.call.rab = in.shape->rab;
-  in.call.mask = in.shape->mask;
+  in.call.rab = in.shape->call.rab;
+  in.call.mask = in.shape->call.mask;
   if (spec.rab) {
     const int64_t elements = normal.longest_q * normal.longest_k;
-    in.rab = Buffer(static_cast<size_t>(elements) * sizeof(float));
+    in.rab = Buffer(static_cast<size_t>(elements) * sizeof(float), Guards::kNone, options.memory);
     FillNormal(in.rab.data(), DType::kF32, elements, root.Fork(4).Bits());
     in.call.rab = TensorView::Dense(in.rab.data(), DType::kF32, {1, 1, normal.longest_q, normal.longest_k});
   }
@@ -225,6 +238,17 @@ HstuCall HstuInputs::call(size_t pool) const {
     call.v.data = in.v[pool].data();
   }
   return call;
+}
+
+FilePlace HstuInputs::PlaceOf(const void* p) const {
+  const Impl& in = *impl_;
+  for (const Placed* placed : {&in.q, &in.k, &in.v}) {
+    if (const auto place = placed->PlaceOf(p)) return *place;
+  }
+  if (in.cache) {
+    if (const auto place = in.cache->pools().PlaceOf(p)) return *place;
+  }
+  return in.rab.PlaceOf(p);
 }
 
 uint64_t HstuInputs::Fingerprint() const {
@@ -291,12 +315,12 @@ HstuShape::HstuShape(const judge::CaseSpec& spec) : HstuShape(spec, Random(0), f
 
 HstuShape::HstuShape(const judge::CaseSpec& spec, Random order, bool repeat_pages) {
   if (spec.file) {
-    file.emplace(CaseFile::Open(spec.file->path));
+    file = std::make_shared<const CaseFile>(CaseFile::Open(spec.file->path));
     const auto& problem = std::get<HstuProblem>(file->problem());
     batch = problem.batch;
     if (batch.paged()) batch.kv.num_pages += kUnownedPages;
-    rab = problem.call.rab;
-    mask = problem.call.mask;
+    call.rab = problem.call.rab;
+    call.mask = problem.call.mask;
     return;
   }
   static std::byte never_read;
@@ -319,6 +343,8 @@ HstuShape::HstuShape(const judge::CaseSpec& spec, Random order, bool repeat_page
   if (spec.contextual > 0)
     batch.num_contextuals = TensorView::Dense(counts.as<int64_t>() + sequences, DType::kI64, {sequences});
   batch.params = ParametersOf(spec);
+  call = CallOver(spec, &never_read, &never_read, &never_read, &never_read);
+  call.kv = batch.kv;
 }
 
 }  // namespace pagoda::app

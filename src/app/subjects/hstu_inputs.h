@@ -4,11 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 
-#include "app/subjects/case_file.h"
 #include "app/subjects/page_layout.h"
 #include "app/subjects/placed.h"
 #include "base/buffer.h"
@@ -17,6 +15,8 @@
 #include "pagoda/hstu.h"
 
 namespace pagoda::app {
+
+class CaseFile;
 
 // As SoftmaxInputs: q, K, V normal with variance 1, NaN in every slot that no sequence owns and, with a
 // cache, in every row of k and v that is no target, and the last query row of each sequence aligned with keys
@@ -36,6 +36,8 @@ class HstuInputs {
   size_t pools() const;
   // The call over one of them, without out.
   HstuCall call(size_t pool) const;
+  // Where other processes find a byte of a tensor of the call; of shared memory only.
+  FilePlace PlaceOf(const void* p) const;
   // Rows of q that are aligned with keys.
   const std::vector<int64_t>& aligned_rows() const;
   // Changes when anything that a kernel may read has changed.
@@ -55,17 +57,17 @@ class HstuInputs {
   std::unique_ptr<Impl> impl_;
 };
 
-// The batch of a case without any data behind its pools: enough for plans and formulas.
+// The batch and the call of a case without any data behind their tensors: enough for plans and formulas.
 struct HstuShape {
   explicit HstuShape(const judge::CaseSpec& spec);
   // With pages as LayPages gives them; those of a case file are where it says.
   HstuShape(const judge::CaseSpec& spec, Random order, bool repeat_pages);
 
-  std::optional<CaseFile> file;
+  std::shared_ptr<const CaseFile> file;  // null where the case is none
   BatchTables tables;
   Buffer counts;
   HstuBatch batch;
-  TensorView rab, mask;  // the file's
+  HstuCall call;  // without out; of a case file its rab and mask alone
 };
 
 }  // namespace pagoda::app

@@ -7,6 +7,8 @@
 #include <span>
 #include <string_view>
 
+#include "app/subjects/hstu_inputs.h"
+#include "app/subjects/softmax_inputs.h"
 #include "engine/attention/hstu/oracle.h"
 #include "engine/attention/kernel_library.h"
 #include "engine/attention/oracle.h"
@@ -28,6 +30,10 @@ struct OperatorOf<SoftmaxBatch> {
   using Call = SoftmaxCall;
   using Variant = SoftmaxVariant;
   using Plan = SoftmaxPlan;
+  using PlanImpl = SoftmaxPlanImpl;
+  using Normal = NormalBatch;
+  using Inputs = SoftmaxInputs;
+  using Shape = ShapeOnly;
   static constexpr bool kHasLse = true;
 
   static std::span<const Variant* const> Variants(const KernelLibrary& library) { return library.softmax; }
@@ -47,6 +53,7 @@ struct OperatorOf<SoftmaxBatch> {
   // them.
   static std::optional<std::string_view> ChangedArray(const Plan& plan, const SoftmaxBatch& batch);
   static void SetLse(Call& call, const TensorView& lse) { call.lse = lse; }
+  static TensorView LseOf(const Call& call) { return call.lse; }
   static std::string_view SameBitsAs(const Variant& /*variant*/) { return {}; }
   static OracleResult Oracle(const SoftmaxBatch& batch, const Call& call, const OracleOptions& options,
                              ThreadPool* pool) {
@@ -59,6 +66,10 @@ struct OperatorOf<HstuBatch> {
   using Call = HstuCall;
   using Variant = HstuVariant;
   using Plan = HstuPlan;
+  using PlanImpl = HstuPlanImpl;
+  using Normal = NormalHstuBatch;
+  using Inputs = HstuInputs;
+  using Shape = HstuShape;
   static constexpr bool kHasLse = false;
 
   static std::span<const Variant* const> Variants(const KernelLibrary& library) { return library.hstu; }
@@ -76,6 +87,7 @@ struct OperatorOf<HstuBatch> {
     return std::nullopt;  // plug-ins have no such variants
   }
   static void SetLse(Call& /*call*/, const TensorView& /*lse*/) {}
+  static TensorView LseOf(const Call& /*call*/) { return {}; }
   // The name of another variant, or empty.
   static std::string_view SameBitsAs(const Variant& variant) { return variant.same_bits_as; }
   // A row's magnitude is at least that of one key with a tenth for its weight: where the scores of all few

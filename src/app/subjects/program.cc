@@ -13,6 +13,7 @@
 #include "base/io/shown.h"
 #include "base/shell_words.h"
 #include "base/sys/clock.h"
+#include "pagoda/hstu.h"
 #include "pagoda/softmax.h"
 #include "pagoda/status.h"
 
@@ -35,7 +36,8 @@ ProgramCommand ParseProgram(const std::string& option) {
   if (equals == std::string::npos) Refuse(option, "has no =; give NAME=COMMAND");
   ProgramCommand command{option.substr(0, equals), option.substr(equals + 1), {}};
   if (!IsName(command.name)) Refuse(option, "has a name that isn't of letters, digits and _");
-  if (FindSoftmaxVariant(command.name) != nullptr) Refuse(option, "has the name of a built-in variant");
+  if (FindSoftmaxVariant(command.name) != nullptr || FindHstuVariant(command.name) != nullptr)
+    Refuse(option, "has the name of a built-in variant");
   command.argv = SplitWords(command.command, fmt::format("--program {}", command.name));
   if (command.argv.empty()) Refuse(option, "has no command");
   return command;

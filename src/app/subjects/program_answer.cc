@@ -21,6 +21,7 @@ constexpr size_t kMostText = 200;  // of what it says for people
 constexpr std::pair<std::string_view, Promise> kPromises[] = {{"repeatable", kRepeatable},
                                                               {"thread_invariant", kThreadInvariant},
                                                               {"batch_invariant", kBatchInvariant}};
+constexpr judge::CaseOp kOps[] = {judge::CaseOp::kSoftmaxPaged, judge::CaseOp::kHstuPaged};
 
 std::string TextIn(const JsonField& field) { return io::Shown(field.String(), kMostText); }
 
@@ -45,13 +46,33 @@ uint32_t PromiseIn(const JsonField& field) {
       fmt::format("= \"{}\" is none of repeatable, thread_invariant, batch_invariant", io::Shown(name)));
 }
 
+judge::CaseOp OpIn(const JsonField& field) {
+  const std::string name = field.String();
+  for (const judge::CaseOp op : kOps) {
+    if (name == NameOf(op)) return op;
+  }
+  throw field.Wrong(
+      fmt::format("= \"{}\" is none of {}, {}", io::Shown(name), NameOf(kOps[0]), NameOf(kOps[1])));
+}
+
+std::vector<judge::CaseOp> OpsIn(const JsonField& field) {
+  std::vector<judge::CaseOp> ops;
+  for (const JsonField& op : field.Elements()) ops.push_back(OpIn(op));
+  if (ops.empty()) throw field.Wrong("is empty; name what it computes, or leave it out for softmax");
+  return ops;
+}
+
 }  // namespace
+
+bool ProgramHello::Computes(judge::CaseOp op) const {
+  return std::find(ops.begin(), ops.end(), op) != ops.end();
+}
 
 ProgramHello ParseHello(std::string_view line, std::string_view step) {
   return ReadAnswer(line, step, [](const JsonField& answer) {
     answer.RefuseUnknownKeys({"hello"});
     const JsonField in = answer.At("hello");
-    in.RefuseUnknownKeys({"protocol", "about", "promises", "lse"});
+    in.RefuseUnknownKeys({"protocol", "about", "promises", "lse", "ops"});
     if (const JsonField protocol = in.At("protocol"); protocol.Int() != kProgramProtocol) {
       throw protocol.Wrong(fmt::format("= {}, and this program speaks {}", protocol.Int(), kProgramProtocol));
     }
@@ -61,6 +82,7 @@ ProgramHello ParseHello(std::string_view line, std::string_view step) {
     if (const auto promises = in.Find("promises")) {
       for (const JsonField& promise : promises->Elements()) hello.promises |= PromiseIn(promise);
     }
+    if (const auto ops = in.Find("ops")) hello.ops = OpsIn(*ops);
     return hello;
   });
 }

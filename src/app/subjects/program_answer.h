@@ -5,6 +5,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "judge/bench/suite.h"
 
 namespace pagoda::app {
 
@@ -14,6 +17,10 @@ struct ProgramHello {
   std::string about;      // one line about itself; may be empty
   uint32_t promises = 0;  // of Promise
   bool lse = false;       // it writes the LSE too
+  // What it computes: the operator that was the only one before a program could say.
+  std::vector<judge::CaseOp> ops = {judge::CaseOp::kSoftmaxPaged};
+
+  bool Computes(judge::CaseOp op) const;
 };
 
 // Each reads one line. All throw Error (kInvalidArgument, `step` as the start of its field) for whatever

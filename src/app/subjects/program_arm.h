@@ -15,16 +15,18 @@ namespace pagoda::app {
 
 // Its epochs lie between those of the other arms, in a process of its own. Host and device time are both what
 // the program says that its calls took, which is held against the time from request to answer.
+template <typename Batch>
 class ProgramArm : public judge::Arm {
  public:
   // The inputs are in shared memory. Throws Fault.
-  ProgramArm(std::shared_ptr<TimedInputs> shared, ProgramVariant& program, int threads, uint64_t seed);
+  ProgramArm(std::shared_ptr<TimedInputsOf<Batch>> shared, ProgramVariant& program, int threads,
+             uint64_t seed);
 
   judge::EpochTime Run(int64_t calls) override;
   judge::CheckResult CheckTimedOutput() override;
 
  private:
-  std::shared_ptr<TimedInputs> shared_;
+  std::shared_ptr<TimedInputsOf<Batch>> shared_;
   Program& program_;
   ThreadPool& pool_;  // for the oracle
   Buffer out_;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <numeric>
 #include <optional>
 
 #include "app/subjects/aligned_queries.h"
@@ -34,7 +33,7 @@ SoftmaxInputs::SoftmaxInputs(const judge::CaseSpec& spec, const InputOptions& op
   in.cache.emplace(spec, options, order, places, root.Fork(2).Bits());
   in.tables = MakeTables(spec, in.cache->layout(), AllSequences(spec));
 
-  const int64_t total_q = std::accumulate(spec.queries.begin(), spec.queries.end(), int64_t{0});
+  const int64_t total_q = TotalQueries(spec);
   const int64_t q_elements = total_q * spec.q_heads * spec.head_dim;
   in.q = Placed(1, q_elements * SizeOf(spec.dtype), places, options);
   FillNormal(in.q[0].data(), spec.dtype, q_elements, root.Fork(3).Bits());
@@ -105,8 +104,13 @@ ShapeOnly::ShapeOnly(const judge::CaseSpec& spec) {
   Random random(0);
   const PageLayout layout = LayPages(spec, random, false);
   tables = MakeTables(spec, layout, AllSequences(spec));
-  batch = {spec.q_heads, tables.q_indptr, CacheView(spec, layout.num_pages, &never_read), tables.table,
-           ParamsOf(spec)};
+  per_head.resize(static_cast<size_t>(spec.q_heads));
+  call.kv = CacheView(spec, layout.num_pages, &never_read);
+  call.q = TensorView::Dense(&never_read, spec.dtype, {TotalQueries(spec), spec.q_heads, spec.head_dim});
+  const TensorView zeros = TensorView::Dense(per_head.data(), DType::kF32, {spec.q_heads});
+  if (spec.alibi) call.alibi_slopes = zeros;
+  if (spec.sinks) call.sinks = zeros;
+  batch = {spec.q_heads, tables.q_indptr, call.kv, tables.table, ParamsOf(spec)};
 }
 
 }  // namespace pagoda::app

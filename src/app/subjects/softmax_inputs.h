@@ -53,11 +53,13 @@ class SoftmaxInputs {
   std::unique_ptr<Impl> impl_;
 };
 
-// The batch of a case without any data behind its pools: enough for plans and formulas.
+// The batch and the call of a case without any data behind q and its pools: enough for plans and formulas.
 struct ShapeOnly {
   explicit ShapeOnly(const judge::CaseSpec& spec);
   BatchTables tables;
+  std::vector<float> per_head;  // ALiBi slopes and sinks, all 0
   SoftmaxBatch batch;
+  SoftmaxCall call;  // without out and lse
 };
 
 }  // namespace pagoda::app

@@ -37,8 +37,6 @@ class TimedInputsOf {
   std::optional<OracleResult> reference_;
 };
 
-using TimedInputs = TimedInputsOf<SoftmaxBatch>;
-
 // Host time is that of validation, planning and running, per call; device time that from the first worker's
 // start to the last one's end, or the time of the run where the variant has workers of its own. The output
 // has the dtype of the inputs, the LSE is not asked for.

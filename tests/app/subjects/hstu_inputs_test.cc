@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <utility>
 #include <variant>
@@ -82,6 +84,23 @@ INSTANTIATE_TEST_SUITE_P(All, EveryHstuLayout,
                                          "hstu_b2_h4_kv2_s40_bs16_hd8_bf16_q5_hnd_padded_t3_rab",
                                          "hstu_b3_h2_kv2_s33-4-16_bs8_hd8_f16_q4_combined_i64_t4_g2",
                                          "hstu_b1_h1_kv1_s32_bs16_hd16_f32_q9_dv8_hnd_t2_c3"));
+
+// What another process finds at the places of shared inputs.
+TEST(HstuInputs, PlacesHoldWhatTheTensorsHold) {
+  const judge::CaseSpec spec = Spec("hstu_b2_h4_kv2_s40-9_bs16_hd8_f32_q3_t2_rab");
+  const HstuInputs inputs(
+      spec, {.seed = 1, .least_pool_bytes = 100000, .random_offsets = true, .memory = Memory::kShared});
+  const HstuCall last = inputs.call(inputs.pools() - 1);
+  ASSERT_GT(inputs.pools(), 1u);
+  for (const void* data : {last.q.data, last.k.data, last.v.data, last.rab.data, last.kv.k, last.kv.v}) {
+    const FilePlace place = inputs.PlaceOf(data);
+    std::ifstream file(place.path, std::ios::binary);
+    std::array<char, 24> found{};
+    file.seekg(place.offset);
+    file.read(found.data(), found.size());
+    EXPECT_EQ(std::memcmp(found.data(), data, found.size()), 0);
+  }
+}
 
 TEST(HstuInputs, OneSeedOneContent) {
   const judge::CaseSpec spec = Spec("hstu_b2_h4_kv2_s40-9_bs16_hd8_f32_q3_t2_rab");

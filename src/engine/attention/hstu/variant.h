@@ -77,9 +77,10 @@ class HstuVariant {
   uint32_t promises = 0;     // of Promise
   // Name of a variant whose output has the same bits, or empty.
   std::string_view same_bits_as;
-  // The batch is validated. Sets `workspace_bytes`, `traffic` and what is its own.
-  std::unique_ptr<HstuPlanImpl> (*plan)(const NormalHstuBatch&, int threads,
-                                        const HstuPlanOptions&) = nullptr;
+  // The batch is validated. Sets `workspace_bytes`, `traffic` and what is its own. May carry what it was made
+  // from: an external program. `run` finds that in its plan.
+  std::function<std::unique_ptr<HstuPlanImpl>(const NormalHstuBatch&, int threads, const HstuPlanOptions&)>
+      plan;
   void (*run)(const HstuPlanImpl&, const HstuCall&, std::span<std::byte> workspace, ThreadPool&) = nullptr;
 };
 

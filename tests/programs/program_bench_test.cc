@@ -102,8 +102,9 @@ TEST(ProgramBench, JudgesBothOperatorsOfASuite) {
        .environment = {{"PAGODA_LOCK", (folder / "lock").string()}}});
   EXPECT_EQ(r.exit_code, 0) << r.err;
   std::map<std::string, std::set<std::string>> timed;
-  for (const judge::LaunchRecord& launch : judge::ReadRecords(folder / "run" / "records.jsonl").launches) {
-    for (const judge::ArmRecord& arm : launch.arms) timed[launch.case_name].insert(arm.variant);
+  const judge::Records records = judge::ReadRecords(folder / "run" / "records.jsonl");
+  for (const judge::LaunchRecord& launch : records.launches) {
+    for (const judge::ArmSamples& arm : launch.arms) timed[launch.case_name].insert(arm.variant);
   }
   EXPECT_EQ(timed, (std::map<std::string, std::set<std::string>>{
                        {"b2_h4_kv2_s20-9_bs8_hd8_f32_decode_warm", {"both", "gather"}},

@@ -7,36 +7,11 @@
 Sequences of equal lengths are computed together. docs/external-variants.md says what the messages mean.
 """
 import collections
-import json
-import mmap
-import sys
-import time
 
 import torch
 from torch.nn.functional import scaled_dot_product_attention
 
-DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
-
-
-def open_file(tensor, dtype):
-    """All elements of the tensor's file of shared memory."""
-    with open(tensor["path"], "r+b") as file:
-        return torch.frombuffer(mmap.mmap(file.fileno(), 0), dtype=dtype)
-
-
-def caches(tensor, case, dim):
-    """K or V of each pool as [num_pages, page_size, kv_heads, dim]."""
-    elements = open_file(tensor, DTYPES[case["dtype"]])
-    shape = (case["num_pages"], case["page_size"], case["kv_heads"], dim)
-    strides = (tensor["page_stride"], tensor["slot_stride"], tensor["head_stride"], 1)
-    return [elements.as_strided(shape, strides, offset // elements.itemsize) for offset in tensor["offsets"]]
-
-
-def dense(tensor, case, dim):
-    """q or the output as [total_q, q_heads, dim]."""
-    elements = open_file(tensor, DTYPES[case["dtype"]])
-    start, shape = tensor["offset"] // elements.itemsize, (case["total_q"], case["q_heads"], dim)
-    return elements[start:start + case["total_q"] * case["q_heads"] * dim].view(shape)
+import torch_program
 
 
 def sees(queries, keys):
@@ -81,47 +56,27 @@ class Group:
         out[self.rows] = o
 
 
-class Program:
-    def __init__(self, mode):
-        if mode not in ("gather", "packed"):
-            sys.exit(f"{mode} is none of gather, packed")
-        self.packed = mode == "packed"
+class Attention(torch_program.Program):
+    OPS = ["softmax_paged_attention"]
 
-    def hello(self, _):
-        return {"hello": {"protocol": 1, "about": f"PyTorch {torch.__version__}"}}
+    def __init__(self, packed):
+        self.packed = packed
 
-    def prepare(self, case):
+    def why_not(self, case):
         for field, off in {"softcap": 0, "window_left": -1, "window_right": -1, "alibi_slopes": None,
                            "sinks": None}.items():
             if case[field] != off:
-                return {"unsupported": f"{field} is not part of scaled_dot_product_attention"}
-        torch.set_num_threads(case["threads"])
-        self.q, self.out = dense(case["q"], case, case["head_dim"]), dense(case["out"], case, case["head_dim_v"])
-        self.k, self.v = caches(case["k"], case, case["head_dim"]), caches(case["v"], case, case["head_dim_v"])
+                return f"{field} is not part of scaled_dot_product_attention"
+        return None
+
+    def parts(self, case):
         alike = collections.defaultdict(list)
         for b, keys in enumerate(case["kv_len"]):
             queries = case["q_begin"][b + 1] - case["q_begin"][b]
             if queries > 0:
                 alike[queries, keys].append(b)
-        self.groups = [Group(case, members, *lengths, self.packed) for lengths, members in alike.items()]
-        return {"ready": True}
-
-    def run(self, request):
-        start = time.perf_counter_ns()
-        for call in range(request["calls"]):
-            pool = (request["first_pool"] + call) % len(self.k)
-            for group in self.groups:
-                group.attend(self.q, self.k[pool], self.v[pool], self.out)
-        return {"ns": time.perf_counter_ns() - start}
-
-
-def main():
-    program = Program(sys.argv[1] if len(sys.argv) > 1 else "gather")
-    with torch.inference_mode():
-        for line in sys.stdin:
-            (kind, message), = json.loads(line).items()
-            print(json.dumps(getattr(program, kind)(message)), flush=True)
+        return [Group(case, members, *lengths, self.packed) for lengths, members in alike.items()]
 
 
 if __name__ == "__main__":
-    main()
+    torch_program.serve({"gather": Attention(packed=False), "packed": Attention(packed=True)})

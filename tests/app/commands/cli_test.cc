@@ -399,7 +399,7 @@ TEST(Cli, TheGateTakesTheProblemOfAnHstuCaseFile) {
     const sys::ProcessResult r = Pagoda({"gate", Case(name), "--json"});
     EXPECT_EQ(r.exit_code, 0) << r.err;
     const nlohmann::json report = io::ParseJson(r.out, "gate");
-    EXPECT_EQ(report.at("total"), 1 * 3 * 3);
+    EXPECT_EQ(report.at("total"), 1 * 4 * 3);
     EXPECT_EQ(report.at("passed"), report.at("total"));
     EXPECT_EQ(report.at("runs").at(0).at("case"), std::string(name) + ".safetensors");
     EXPECT_EQ(report.at("runs").at(1).at("same_bits_as"), "hstu_gather_serial");

@@ -284,6 +284,7 @@ HstuInputs::Part HstuInputs::Take(std::span<const int64_t> sequences) const {
   };
   const std::vector<int64_t> one_each(static_cast<size_t>(whole.batch), 1);
   std::vector<int64_t> q_lens;
+  q_lens.reserve(static_cast<size_t>(whole.batch));
   for (int64_t b = 0; b < whole.batch; ++b) q_lens.push_back(whole.q_len(b));
 
   part.batch.num_targets = counts([&](int64_t b) { return TargetsOf(whole, b); });

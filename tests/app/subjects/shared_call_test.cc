@@ -44,13 +44,13 @@ TEST(CallInputs, AreThoseThatACaseHas) {
 // One bias for all heads of each sequence, every other row and key of a larger tensor.
 TEST(CallInputs, RabKeepsItsStrides) {
   const HstuInputs inputs = Inputs("hstu_b2_h4_kv2_s40-9_bs16_hd8_f32_q3");
-  std::vector<float> values(2 * 6 * 80);
+  std::vector<float> values(960);
   HstuCall call = inputs.call(0);
   call.rab = TensorView::Dense(values.data(), DType::kF32, {2, 1, 3, 40});
-  call.rab.strides = {6 * 80, 7, 2 * 80, 2};
-  EXPECT_EQ(StridesOfRab(call.rab), (std::array<int64_t, 4>{6 * 80, 0, 2 * 80, 2}));
+  call.rab.strides = {480, 7, 160, 2};
+  EXPECT_EQ(StridesOfRab(call.rab), (std::array<int64_t, 4>{480, 0, 160, 2}));
   const TensorView row = InputsOfCall(Normalise(inputs.batch()), call)[kInputRab];
-  EXPECT_EQ(row.elements(), 1 * 6 * 80 + 2 * 2 * 80 + 39 * 2 + 1) << "to the last element that is read";
+  EXPECT_EQ(row.elements(), 480 + 2 * 160 + 39 * 2 + 1) << "to the last element that is read";
 }
 
 TEST(SharedCall, StaysWhereItIsAsLongAsTheShapesStay) {

@@ -17,7 +17,6 @@
 namespace pagoda::judge {
 namespace {
 
-using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;

@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cctype>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -62,8 +64,15 @@ Explained Explain(std::string name, const HstuBatch& batch, int threads) {
 }
 
 Explained Explain(const judge::CaseSpec& spec, int threads) {
-  if (spec.op == judge::CaseOp::kHstuPaged) return Explain(spec.name, HstuShape(spec).batch, threads);
+  if (judge::IsHstu(spec.op)) return Explain(spec.name, HstuShape(spec).batch, threads);
   return Explain(spec.name, ShapeOnly(spec).batch, threads);
+}
+
+// "b1_..." or "hstu_b1_...", and no path: a suite may begin with a b too.
+bool LooksLikeACaseName(std::string_view what) {
+  if (what.find_first_of("./") != std::string_view::npos) return false;
+  if (what.starts_with("hstu_")) what.remove_prefix(5);
+  return what.size() > 1 && what[0] == 'b' && std::isdigit(static_cast<unsigned char>(what[1])) != 0;
 }
 
 // A case by its name, a case file, or all cases of a suite.
@@ -73,7 +82,7 @@ std::vector<Explained> ExplainAll(const std::string& what, int threads) {
     return {std::visit([&](const auto& problem) { return Explain(what, problem.batch, threads); },
                        file.problem())};
   }
-  if (what.starts_with("b") || what.starts_with("hstu_b")) {
+  if (LooksLikeACaseName(what)) {
     judge::CaseSpec spec = judge::ParseCaseName(what);
     judge::CheckCase(spec);
     return {Explain(spec, threads)};

@@ -581,6 +581,18 @@ TEST(Cli, ExplainTakesNamesFilesAndSuitesOfBothOperators) {
   EXPECT_EQ(std::count(suite.out.begin(), suite.out.end(), '\n'), 1 + 18) << suite.out;
 }
 
+TEST(Cli, ExplainTakesASuiteWhoseNameBeginsAsACaseDoes) {
+  const auto machine = MachineIn("pagoda_explain/machine.json");
+  const std::filesystem::path suite = std::filesystem::path(::testing::TempDir()) / "b1_mine.toml";
+  std::ofstream(suite) << "name = \"mine\"\n[[case]]\ncontext = 64\nheads = \"1/1\"\nhead_dim = 64\n";
+  const sys::ProcessResult r = Pagoda({"explain", suite.string()}, {machine});
+  std::filesystem::remove(suite);
+  EXPECT_EQ(r.exit_code, 0) << r.err;
+  EXPECT_TRUE(Holds(r.out, "auto takes ")) << r.out;
+  const sys::ProcessResult missing = Pagoda({"explain", "broad"}, {machine});
+  EXPECT_TRUE(Holds(missing.err, "\"broad\" is neither built in")) << missing.err;
+}
+
 TEST(Cli, RatesThatCantBeReadOrKeptAreNamed) {
   const auto broken = MachineIn("pagoda_broken_machine.json");
   std::ofstream(broken.second) << "{\"schema\": 1, \"cpu\": 3}";

@@ -178,9 +178,9 @@ void PrintMachine(const MachineState& state) {
 void PrintCeilings(const MachineCeilings& ceilings) {
   ByThreads memory, flops;
   for (const ReadCeiling& c : ceilings.read) {
-    memory.Add(c.run_bytes == 0 ? "one stream"
-                                : fmt::format("{} runs", judge::Bytes(static_cast<double>(c.run_bytes))),
-               c.threads, c.gb_per_s);
+    memory.Add(
+        c.run_bytes == 0 ? "streams" : fmt::format("{} runs", judge::Bytes(static_cast<double>(c.run_bytes))),
+        c.threads, c.gb_per_s);
   }
   for (const CopyCeiling& c : ceilings.copy) memory.Add("copy, bytes read + written", c.threads, c.gb_per_s);
   for (const FlopCeiling& c : ceilings.flops) {
@@ -283,7 +283,7 @@ std::vector<Unfitness> WhyUnfit(const MachineState& state, const MachineCeilings
   }
   for (const ReadCeiling& c : ceilings.read) {
     if (c.run_bytes != 0 || c.gb_per_s.highest <= kSteadySpread * c.gb_per_s.lowest) continue;
-    add(fmt::format("reading one stream on {} gave between {} and {} GB/s", NameThreads(c.threads),
+    add(fmt::format("reading streams on {} gave between {} and {} GB/s", NameThreads(c.threads),
                     judge::Significant(c.gb_per_s.lowest), judge::Significant(c.gb_per_s.highest)),
         "measure again when nothing else uses the memory; on a shared host others may be the cause");
     break;

@@ -71,8 +71,16 @@ inline Prefetch PrefetchOf(const KeyRun& run, DType dtype) {
 // The runs of a range of keys, to ask memory for. Of very many only the first are.
 class PrefetchRuns {
  public:
-  void Add(const KeyRun& run, DType dtype) {
-    if (count_ < std::ssize(pieces_)) pieces_[count_++] = PrefetchOf(run, dtype);
+  // `first_of` gives the first run of a range that isn't empty.
+  template <class FirstOf>
+  static PrefetchRuns Of(KeyRange keys, FirstOf first_of) {
+    PrefetchRuns runs;
+    while (!keys.empty() && runs.count_ < std::ssize(runs.pieces_)) {
+      const Prefetch run = first_of(keys);
+      runs.pieces_[runs.count_++] = run;
+      keys.begin += run.keys;
+    }
+    return runs;
   }
   PrefetchList list() const { return {pieces_.data(), count_}; }
 

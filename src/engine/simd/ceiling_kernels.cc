@@ -223,6 +223,22 @@ MemoryLoops FindMemoryLoops() {
 
 }  // namespace
 
+void ReadSideBySide(const std::byte* base, int64_t bytes) {
+  constexpr int64_t kStreams = 8;
+  constexpr int64_t kStreamBytes = 8 << 10;
+  uint64_t sums[8] = {};
+  for (int64_t block = 0; block < bytes; block += kStreams * kStreamBytes) {
+    for (int64_t i = 0; i < kStreamBytes; i += kLine) {
+      for (int64_t s = 0; s < kStreams; ++s) {
+        uint64_t words[8];
+        std::memcpy(words, base + block + s * kStreamBytes + i, sizeof words);
+        for (int64_t j = 0; j < 8; ++j) sums[j] += words[j];
+      }
+    }
+  }
+  for (const uint64_t& sum : sums) asm volatile("" ::"r"(sum));
+}
+
 std::span<const FlopLoop> UsableFlopLoops() {
   static const std::vector<FlopLoop> loops = FindFlopLoops();
   return loops;

@@ -27,6 +27,10 @@ struct MemoryLoops {
   void (*copy)(std::byte* to, const std::byte* from, int64_t bytes) = nullptr;
 };
 
+// Loads `bytes`, a multiple of 64 KiB, as eight streams side by side: where a core's prefetcher keeps only so
+// many lines of one stream under way, several are faster.
+void ReadSideBySide(const std::byte* base, int64_t bytes);
+
 // Those that this machine runs, from scalar up.
 std::span<const FlopLoop> UsableFlopLoops();
 // The widest that this machine runs.

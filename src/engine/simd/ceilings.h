@@ -16,7 +16,7 @@ struct CeilingFigure {
 
 struct ReadCeiling {
   int threads = 1;
-  int64_t run_bytes = 0;   // contiguous bytes per run, the runs in random order; 0: one stream
+  int64_t run_bytes = 0;   // contiguous bytes per run, the runs in random order; 0: streams
   CeilingFigure gb_per_s;  // 1e9 bytes
 };
 struct CopyCeiling {

@@ -34,9 +34,8 @@ std::string Threads(int threads) { return Counted(threads, "thread", "threads");
 void AddCeilings(const Ceilings& ceilings, Facts& facts) {
   std::string bandwidth, compute;
   for (const BandwidthCeiling& c : ceilings.bandwidth) {
-    bandwidth +=
-        fmt::format("{}{} GB/s ({}, {})", bandwidth.empty() ? "" : "; ", Significant(c.gb_per_s),
-                    c.run_bytes > 0 ? Bytes(c.run_bytes) + " runs" : "one stream", Threads(c.threads));
+    bandwidth += fmt::format("{}{} GB/s ({}, {})", bandwidth.empty() ? "" : "; ", Significant(c.gb_per_s),
+                             c.run_bytes > 0 ? Bytes(c.run_bytes) + " runs" : "streams", Threads(c.threads));
   }
   for (const ComputeCeiling& c : ceilings.compute) {
     compute += fmt::format("{}{} GFLOP/s ({}, {}, {})", compute.empty() ? "" : "; ",
@@ -52,9 +51,8 @@ std::string IsaText(const Manifest& manifest) {
   const std::string& isa = manifest.environment.isa;
   std::set<std::string> peaks;
   for (const ManifestCase& item : manifest.cases) {
-    for (const ComputeCeiling& ceiling : manifest.ceilings.compute) {
-      if (ceiling.dtype == DTypeOfPeak(manifest.ceilings, item.dtype)) peaks.insert(ceiling.isa);
-    }
+    const Peak peak = PeakOf(manifest.ceilings, item.dtype, manifest.threads);
+    if (peak.gflop_per_s > 0) peaks.emplace(peak.isa);
   }
   if (isa.empty() || peaks.empty() || peaks == std::set{isa}) return isa;
   return fmt::format("{} (roofline of {})", isa, Listed({peaks.begin(), peaks.end()}));

@@ -54,8 +54,8 @@ Roof RoofOf(const Manifest& manifest) {
   std::map<double, std::set<std::string>> dtypes;
   for (const ManifestCase& c : manifest.cases) {
     const double bandwidth = BandwidthAt(manifest.ceilings, c.run_bytes, manifest.threads);
-    const double peak = PeakAt(manifest.ceilings, c.dtype, manifest.threads);
-    const std::string length = c.run_bytes > 0 ? "runs of " + Bytes(c.run_bytes) : "one stream";
+    const double peak = PeakOf(manifest.ceilings, c.dtype, manifest.threads).gflop_per_s;
+    const std::string length = c.run_bytes > 0 ? "runs of " + Bytes(c.run_bytes) : "streams";
     if (Drawable(bandwidth)) {
       roof.bandwidth[bandwidth] = fmt::format("memory, {}: {} GB/s", length, Significant(bandwidth));
     }

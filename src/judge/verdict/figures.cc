@@ -42,7 +42,7 @@ double MedianOrNaN(const std::vector<double>& values) { return values.empty() ? 
 // Inputs that stay in the cache aren't read from memory, so its bandwidth bounds only cold runs.
 void AddRoofline(const Manifest& manifest, const ManifestCase& item, Figures& figures) {
   const double bandwidth = BandwidthAt(manifest.ceilings, item.run_bytes, manifest.threads);
-  const double peak = PeakAt(manifest.ceilings, item.dtype, manifest.threads);
+  const double peak = PeakOf(manifest.ceilings, item.dtype, manifest.threads).gflop_per_s;
   const double memory_us = item.cache == "cold" && bandwidth > 0 ? item.bytes / (bandwidth * 1e3) : 0;
   const double compute_us = peak > 0 ? item.flops / (peak * 1e3) : 0;
   figures.bound_us = std::max(memory_us, compute_us);
@@ -96,22 +96,21 @@ double BandwidthAt(const Ceilings& ceilings, double run_bytes, int threads) {
   return below->second + part * (above->second - below->second);
 }
 
-std::string_view DTypeOfPeak(const Ceilings& ceilings, std::string_view dtype) {
-  const bool measured = std::any_of(ceilings.compute.begin(), ceilings.compute.end(),
-                                    [&](const ComputeCeiling& ceiling) { return ceiling.dtype == dtype; });
-  return measured ? dtype : "f32";
-}
-
-double PeakAt(const Ceilings& ceilings, std::string_view dtype, int threads) {
-  const std::string_view wanted = DTypeOfPeak(ceilings, dtype);
-  double exact = 0;
-  double scaled = 0;
+Peak PeakOf(const Ceilings& ceilings, std::string_view dtype, int threads) {
+  const auto measured_on_all = [&](const ComputeCeiling& of) {
+    return std::any_of(ceilings.compute.begin(), ceilings.compute.end(), [&](const ComputeCeiling& ceiling) {
+      return ceiling.threads == threads && ceiling.isa == of.isa && ceiling.dtype == of.dtype;
+    });
+  };
+  Peak peak;
   for (const ComputeCeiling& ceiling : ceilings.compute) {
-    if (ceiling.dtype != wanted) continue;
-    if (ceiling.threads == threads) exact = std::max(exact, ceiling.gflop_per_s);
-    if (ceiling.threads == 1) scaled = std::max(scaled, ceiling.gflop_per_s * threads);
+    if (ceiling.dtype != dtype && ceiling.dtype != "f32") continue;
+    double rate = 0;
+    if (ceiling.threads == threads) rate = ceiling.gflop_per_s;
+    if (ceiling.threads == 1 && !measured_on_all(ceiling)) rate = ceiling.gflop_per_s * threads;
+    if (rate > peak.gflop_per_s) peak = {rate, ceiling.isa};
   }
-  return exact > 0 ? exact : scaled;
+  return peak;
 }
 
 std::vector<Figures> ComputeFigures(const Manifest& manifest, const Records& records,

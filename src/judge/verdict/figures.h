@@ -36,11 +36,14 @@ struct Figures {
 // nearest beyond either end. Ceilings of `threads` threads, else of the most threads below. 0 when none is
 // known.
 double BandwidthAt(const Ceilings& ceilings, double run_bytes, int threads);
-// The dtype whose peaks bound one: itself, or f32 where no peak of it is known (it is then computed in f32).
-std::string_view DTypeOfPeak(const Ceilings& ceilings, std::string_view dtype);
-// The best GFLOP/s of any instruction set for inputs of this dtype, by DTypeOfPeak. Ceilings of one thread
-// are scaled to `threads` where no others are known. 0 when none is known.
-double PeakAt(const Ceilings& ceilings, std::string_view dtype, int threads);
+// The most that some instruction set computes for inputs of this dtype: as they are, or widened to f32.
+// Ceilings of one thread are scaled to `threads` where no others of the same are known. 0 and "" when none is
+// known.
+struct Peak {
+  double gflop_per_s = 0;
+  std::string_view isa;
+};
+Peak PeakOf(const Ceilings& ceilings, std::string_view dtype, int threads);
 
 // Cases x variants, in the manifest's order. `sorted` is SortRecords of the same arguments.
 std::vector<Figures> ComputeFigures(const Manifest& manifest, const Records& records,

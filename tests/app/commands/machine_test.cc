@@ -100,7 +100,7 @@ TEST(WhyUnfit, CoarseClock) {
 
 TEST(WhyUnfit, UnsteadyBandwidthOfAStreamButNotOfRuns) {
   const Unfitness u = ReasonOf([](auto&, auto& ceilings) { ceilings.read[1].gb_per_s = {15, 12, 18}; });
-  EXPECT_THAT(u.reason, HasSubstr("reading one stream on 2 threads gave between 12.0 and 18.0 GB/s"));
+  EXPECT_THAT(u.reason, HasSubstr("reading streams on 2 threads gave between 12.0 and 18.0 GB/s"));
 }
 
 TEST(WhyUnfit, ReasonsAddUp) {

@@ -182,7 +182,7 @@ TEST(FactsOf, CountsWhatRowsOfAFileSee) {
   EXPECT_EQ(FactsOf(SpecOf("hstu_paged_shared_pages")).bytes, (32 + 2 + 6 + 3) * 2 * 64 * 4);
   const judge::CaseFacts contiguous = FactsOf(SpecOf("hstu_contiguous_explicit_k_offsets"));
   EXPECT_EQ(contiguous.bytes, 10 * 2 * 64 * 4);
-  EXPECT_EQ(contiguous.run_bytes, 0);  // one stream
+  EXPECT_EQ(contiguous.run_bytes, 0);  // a stream
   EXPECT_GE(contiguous.memory_bytes, static_cast<double>(ColdBytes()));
 }
 

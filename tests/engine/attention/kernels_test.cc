@@ -10,6 +10,7 @@
 #include <numeric>
 #include <vector>
 
+#include "engine/attention/keys.h"
 #include "engine/attention/tiles.h"
 
 namespace pagoda::testing {
@@ -118,6 +119,38 @@ TEST(Kernels, QkIsEveryDotProduct) {
             magnitude += std::abs(product);
           }
           ASSERT_NO_FATAL_FAILURE(ExpectNear(scores.at(i), want, SumError(dim, magnitude), where));
+        }
+      }
+    }
+  }
+}
+
+// Which rows and keys a call takes together is the variant's matter: cuts into pages and tiles must not show
+// in the bits.
+TEST(Kernels, AScoreHasTheSameBitsInAnyCompany) {
+  constexpr int64_t kRows = 8;
+  constexpr int64_t kKeys = 13;
+  Random random(12);
+  for (const DType dtype : kFloatTypes) {
+    for (const int64_t dim : {1, 24, 64, 100, 128}) {
+      const PackedQ q(random, dtype, kRows, dim);
+      Elements k(dtype, kKeys * dim, 0);
+      for (int64_t i = 0; i < kKeys * dim; ++i) k.Set(i, static_cast<float>(random.Normal()));
+      const auto score = [&](int64_t row, int64_t key, int64_t rows, int64_t keys) {
+        const int64_t first_row = std::min(row, kRows - rows);
+        const int64_t first_key = std::min(key, kKeys - keys);
+        KeyRun run = DenseRun(ElementAt(k.data(), first_key * dim, dtype), keys, dim);
+        std::vector<float> scores(rows * keys);
+        Kernels().qk(dtype, run, q.packed.floats() + first_row * q.ld, rows, q.ld, 0.37F, scores.data(),
+                     keys);
+        return scores[(row - first_row) * keys + key - first_key];
+      };
+      for (int64_t rows = 1; rows <= kRows; ++rows) {
+        for (int64_t keys = 1; keys <= kKeys; ++keys) {
+          const int64_t row = random.Between(0, kRows - 1);
+          const int64_t key = random.Between(0, kKeys - 1);
+          ASSERT_EQ(score(row, key, rows, keys), score(row, key, 1, 1))
+              << NameOf(dtype) << " dim " << dim << ", one of " << rows << " rows and " << keys << " keys";
         }
       }
     }

@@ -178,6 +178,8 @@ TEST(CeilingKernels, ReadsStayInTheirRuns) {
   WidestMemoryLoops().read_runs(buffer.data(), order.data(), 4, kRun);
   WidestMemoryLoops().read_runs_ahead(buffer.data(), order.data(), 4, kRun, 1);
   WidestMemoryLoops().read_runs(buffer.data(), order.data() + 1, 1, 4 * kRun);
+  const Buffer block(128 << 10);
+  ReadSideBySide(block.data(), static_cast<int64_t>(block.size()));
 }
 
 TEST(CeilingKernels, EveryFlopLoopEndsAndIsDistinct) {

@@ -18,6 +18,16 @@ TEST(Isa, ScalarIsAlwaysUsableAndLast) {
   EXPECT_EQ(std::count(UsableIsas().begin(), UsableIsas().end(), Isa::kScalar), 1);
 }
 
+// bf16 products come first where they are faster than f32's, and are never left out.
+TEST(Isa, Bf16DotsFollowAvx512WhereTheyHaveHalfItsRate) {
+  const auto at = [](Isa isa) { return std::find(UsableIsas().begin(), UsableIsas().end(), isa); };
+  const auto dots = at(Isa::kAvx512Bf16);
+  if (dots == UsableIsas().end()) GTEST_SKIP() << "no AVX-512 BF16 on this machine";
+#if defined(__x86_64__)
+  EXPECT_EQ(dots > at(Isa::kAvx512), __builtin_cpu_is("intel") != 0);
+#endif
+}
+
 TEST(Isa, NamesAreThoseOfTheEnvironmentVariable) {
   EXPECT_EQ(NameOf(Isa::kScalar), "scalar");
   EXPECT_EQ(NameOf(Isa::kAvx2), "avx2");

@@ -68,7 +68,7 @@ Host time (call to return):
 - compiler: g++ 12.2
 - commit: 0123abc, sources unchanged
 - time: 2026-03-01T12:00:00Z
-- read bandwidth: 20.0 GB/s (one stream, 2 threads)
+- read bandwidth: 20.0 GB/s (streams, 2 threads)
 - compute peak: 100 GFLOP/s (avx2, bf16, 2 threads)
 - during the launches: load at most 0.25, steal at most 0.1%, other processes on at most 0.0% of the CPUs, at most 0 involuntary context switches a launch
 - clock resolution: 20.0 ns

@@ -31,11 +31,20 @@ TEST(Bandwidth, TakesTheMostThreadsThatTheRunHas) {
   EXPECT_EQ(BandwidthAt({}, 4096, 8), 0);
 }
 
-TEST(Peak, TakesTheBestOfTheDtypeOrF32) {
-  EXPECT_DOUBLE_EQ(PeakAt(Machine(), "f32", 2), 90);
-  EXPECT_DOUBLE_EQ(PeakAt(Machine(), "bf16", 2), 400);  // one thread's, twice
-  EXPECT_DOUBLE_EQ(PeakAt(Machine(), "f16", 1), 50);
-  EXPECT_EQ(PeakAt({}, "f32", 1), 0);
+TEST(Peak, TakesTheBestOfTheDtypeAndF32) {
+  EXPECT_DOUBLE_EQ(PeakOf(Machine(), "f32", 2).gflop_per_s, 90);
+  EXPECT_EQ(PeakOf(Machine(), "f32", 2).isa, "avx2");
+  EXPECT_DOUBLE_EQ(PeakOf(Machine(), "bf16", 2).gflop_per_s, 400);  // one thread's, twice
+  EXPECT_EQ(PeakOf(Machine(), "bf16", 2).isa, "avx512");
+  EXPECT_DOUBLE_EQ(PeakOf(Machine(), "f16", 1).gflop_per_s, 50);
+  EXPECT_EQ(PeakOf({}, "f32", 1).gflop_per_s, 0);
+}
+
+// Where products of bf16 are slow, whoever widens first is faster, and that is the bound.
+TEST(Peak, OfBf16IsAtLeastThatOfF32) {
+  Ceilings ceilings = Machine();
+  ceilings.compute.push_back({"avx512", "f32", 2, 500});
+  EXPECT_DOUBLE_EQ(PeakOf(ceilings, "bf16", 2).gflop_per_s, 500);
 }
 
 class FiguresTest : public testing::Test {

@@ -3,8 +3,8 @@
 //
 // serial copies chunk by chunk, K then V, each to the staging buffer and on to the workspace before the next.
 // pipelined splits the same buffer into two stages of K and V: a chunk is read into one while the one before
-// is written from the other and the one behind is asked for, and the chunks of the next key block are copied
-// between the tiles of this one, so that waiting for memory falls together with arithmetic. The order of the
+// is written from the other. While a tile is multiplied, pages of the next key block are asked for, and are
+// copied when the tile is done, so that waiting for memory falls together with arithmetic. The order of the
 // arithmetic is the same: so are the bits.
 //
 // Per key that a query block sees, Hk * (D + Dv) * sizeof(kv) bytes are read three times (page, staging,
@@ -132,18 +132,18 @@ class Copier {
     held_ = {to.keys.begin, to.keys.begin};
     Advance();
   }
-  // False when all is written.
-  bool Step() {
-    if (held_.empty()) return false;
+  void Step() {
     const KeyRange before = held_;
     const std::byte* stage = Stage();
     Advance();
     WriteChunk(stage, before, false, to_);
     WriteChunk(stage + plan_.v_offset, before, true, to_);
-    return true;
   }
-  // So many steps copy a block whole, at most.
-  int64_t Steps() const { return (to_.keys.end - to_.keys.begin) / std::max<int64_t>(1, plan_.chunk_k) + 2; }
+
+  // Steps until the keys before `end` are read, and written too where nothing is behind them.
+  void StepTo(int64_t end) {
+    while (!held_.empty() && (held_.end < end || end == to_.keys.end)) Step();
+  }
 
  private:
   std::byte* Stage() const { return stages_ + turn_ * plan_.stage_bytes; }
@@ -232,17 +232,20 @@ void RunPipelined(const HstuPlanImpl& base, const HstuCall& call, std::span<std:
     bool first = true;
     ForEachTile(plan.seen[task.seen], all, kBlockKeys, [&](KeyRange keys, KeyRange next) {
       const CopiedKeys copied = BlockAt(plan, keys, blocks + turn * plan.block_bytes);
-      if (first) copier.Start(copied);
-      first = false;
-      while (copier.Step()) {
-      }
       turn = 1 - turn;
-      if (!next.empty()) copier.Start(BlockAt(plan, next, blocks + turn * plan.block_bytes));
-      ForEachTile({keys}, keys, kTileKeys, [&](KeyRange tile, KeyRange) {
-        if (!next.empty()) {
-          for (int64_t i = copier.Steps() / (kBlockKeys / kTileKeys); i > 0; --i) copier.Step();
-        }
-        rows.Attend(tile, {}, &copied);
+      if (first) {
+        copier.Start(copied);
+        copier.StepTo(keys.end);
+        first = false;
+      }
+      // A part of the next block arrives from memory while a tile is multiplied, and is copied then.
+      KeyRange part{next.begin, next.begin};
+      ForEachTile({keys}, keys, kTileKeys, [&](KeyRange tile, KeyRange following) {
+        part = {part.end, following.empty() ? next.end : std::min(part.end + kTileKeys, next.end)};
+        rows.Attend(tile, part, &copied);
+        if (part.empty()) return;
+        if (part.begin == next.begin) copier.Start(BlockAt(plan, next, blocks + turn * plan.block_bytes));
+        copier.StepTo(part.end);
       });
     });
     rows.StoreOutput();

@@ -15,6 +15,15 @@ const float* Entry(const TensorView& t, int64_t sequence, int64_t head, int64_t 
          (t.shape[1] > 1 ? head * t.strides[1] : 0) + a * t.strides[2] + key * t.strides[3];
 }
 
+// A run that asks for as many rows of `ahead`: a longer one is cut, but not into pieces too short to multiply
+// well.
+KeyRun AskingFor(const Prefetch& ahead, KeyRun run) {
+  constexpr int64_t kLeastKeys = 8;
+  run.ahead = ahead;
+  if (ahead.keys > 0) run.keys = std::min(run.keys, std::max(ahead.keys, kLeastKeys));
+  return run;
+}
+
 }  // namespace
 
 HstuContext MakeHstuContext(const NormalHstuBatch& batch, const HstuCall& call) {
@@ -130,19 +139,13 @@ KeyRun HstuRows::RunOf(KeyRange keys, int64_t head, int64_t heads, bool value) c
 }
 
 Prefetch HstuRows::Ahead(KeyRange keys, int64_t head, int64_t heads, bool value) const {
-  if (keys.empty() || copied_ != nullptr) return {};
-  return PrefetchOf(RunOf(keys, head, heads, value), context_->batch.dtype);
+  if (keys.empty()) return {};
+  const KeyRun run = RunOfKeys(*context_, block_.sequence, keys, block_.first_head + head, heads, value);
+  return PrefetchOf(run, context_->batch.dtype);
 }
 
 PrefetchRuns HstuRows::AheadOf(KeyRange keys, int64_t head, bool value) const {
-  PrefetchRuns runs;
-  if (copied_ != nullptr) return runs;
-  while (!keys.empty()) {
-    const KeyRun run = RunOf(keys, head, 1, value);
-    runs.Add(run, context_->batch.dtype);
-    keys.begin += run.keys;
-  }
-  return runs;
+  return PrefetchRuns::Of(keys, [&](KeyRange rest) { return Ahead(rest, head, 1, value); });
 }
 
 HstuRows::RowRange HstuRows::SeeingRows(KeyRange keys) const {
@@ -168,10 +171,14 @@ void HstuRows::AttendFew(KeyRange keys, KeyRange next) {
   const AttentionKernels& kernels = context_->kernels;
   const int64_t count = keys.end - keys.begin;
   const int64_t ld = RoundUp(count, layout_->lanes_);
+  // The keys that stand in `next` where `key` stands in `keys`.
+  const auto after = [&](int64_t key) { return KeyRange{next.begin + (key - keys.begin), next.end}; };
   for (int64_t key = keys.begin; key < keys.end;) {
-    KeyRun run = RunOf({key, keys.end}, 0, block_.heads, false);
-    // V of these keys comes next, and its rows arrive while K is being multiplied.
-    run.ahead = Ahead({key, keys.end}, 0, block_.heads, true);
+    // V of these keys comes next, and its rows arrive while K is being multiplied; where they are copied, V
+    // is here.
+    const Prefetch ahead = copied_ == nullptr ? Ahead({key, keys.end}, 0, block_.heads, true)
+                                              : Ahead(after(key), 0, block_.heads, false);
+    const KeyRun run = AskingFor(ahead, RunOf({key, keys.end}, 0, block_.heads, false));
     kernels.qk(batch.dtype, run, q_, rows_, layout_->q_ld_, batch.alpha, scores_ + (key - keys.begin), ld);
     key += run.keys;
   }
@@ -185,9 +192,8 @@ void HstuRows::AttendFew(KeyRange keys, KeyRange next) {
     }
   }
   for (int64_t key = keys.begin; key < keys.end;) {
-    KeyRun run = RunOf({key, keys.end}, 0, block_.heads, true);
-    // The rows of K that stand in `next` where these stand in `keys`.
-    run.ahead = Ahead({next.begin + (key - keys.begin), next.end}, 0, block_.heads, false);
+    const Prefetch ahead = Ahead(after(key), 0, block_.heads, copied_ != nullptr);
+    const KeyRun run = AskingFor(ahead, RunOf({key, keys.end}, 0, block_.heads, true));
     kernels.pv(batch.dtype, run, scores_ + (key - keys.begin), rows_, ld, acc_, layout_->acc_ld_);
     key += run.keys;
   }

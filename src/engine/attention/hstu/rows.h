@@ -73,7 +73,8 @@ class HstuRows {
                              std::byte* scratch);
 
   // Adds what `keys` (at most the layout's tile) contribute, nothing where no row sees any. Where `copied` is
-  // given, K and V of them are read there, for a block of one head. Asks memory for K of `next` meanwhile.
+  // given, K and V of them are read there, for a block of one head. Asks memory for what is read next
+  // meanwhile: K of `next`, or where keys are copied, K and V of it.
   void Attend(KeyRange keys, KeyRange next = {}, const CopiedKeys* copied = nullptr);
 
   void StoreOutput() const;

@@ -28,10 +28,11 @@ struct Vec {
     const __m256 half = _mm256_add_ps(_mm512_castps512_ps256(v), _mm512_extractf32x8_ps(v, 1));
     return _mm_add_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1));
   }
+  // In the order of StoreSums4, so that a score doesn't depend on which keys it is computed with.
   static float Sum(F32 v) {
-    __m128 s = Fold(v);
-    s = _mm_add_ps(s, _mm_movehl_ps(s, s));
-    return _mm_cvtss_f32(_mm_add_ss(s, _mm_movehdup_ps(s)));
+    const __m128 s = Fold(v);
+    const __m128 pairs = _mm_hadd_ps(s, s);
+    return _mm_cvtss_f32(_mm_hadd_ps(pairs, pairs));
   }
   static void StoreSums4(F32 a, F32 b, F32 c, F32 d, float scale, float* out) {
     __m128 w = Fold(a);

@@ -140,7 +140,8 @@ HWY_INLINE auto FoldTo128(D d, hn::Vec<D> v) {
   }
 }
 
-// The sums of four vectors, side by side: three add levels instead of four separate reductions.
+// The sums of four vectors, side by side: three add levels instead of four separate reductions. Each is added
+// up in the same order, so that a score doesn't depend on which keys it is computed with.
 HWY_INLINE void StoreSums4(VF v0, VF v1, VF v2, VF v3, float scale, float* out) {
   const DF d;
   const hn::RepartitionToWide<DF> d64;
@@ -209,17 +210,24 @@ HWY_INLINE void QkBlock(const typename T::Raw* k, int64_t slot_stride, Ahead ahe
       }
     }
   }
-  for (int r = 0; r < kRows; ++r) {
-    float* out = scores + r * scores_ld;
-    if constexpr (kKeys % 4 == 0) {
+  if constexpr (kKeys % 4 == 0) {
+    for (int r = 0; r < kRows; ++r) {
       for (int j = 0; j < kKeys; j += 4)
-        StoreSums4(acc[r][j], acc[r][j + 1], acc[r][j + 2], acc[r][j + 3], scale, out + j);
-    } else if constexpr (kKeys == 2) {
+        StoreSums4(acc[r][j], acc[r][j + 1], acc[r][j + 2], acc[r][j + 3], scale, scores + r * scores_ld + j);
+    }
+  } else if constexpr (kKeys == 2 && kRows % 2 == 0) {
+    for (int r = 0; r < kRows; r += 2) {
       HWY_ALIGN float four[4];
-      StoreSums4(acc[r][0], acc[r][1], acc[r][0], acc[r][1], scale, four);
-      std::memcpy(out, four, 2 * sizeof(float));
-    } else {
-      for (int j = 0; j < kKeys; ++j) out[j] = scale * hn::GetLane(hn::SumOfLanes(d, acc[r][j]));
+      StoreSums4(acc[r][0], acc[r][1], acc[r + 1][0], acc[r + 1][1], scale, four);
+      std::memcpy(scores + r * scores_ld, four, 2 * sizeof(float));
+      std::memcpy(scores + (r + 1) * scores_ld, four + 2, 2 * sizeof(float));
+    }
+  } else {
+    static_assert(kKeys <= 2);
+    for (int r = 0; r < kRows; ++r) {
+      HWY_ALIGN float four[4];
+      StoreSums4(acc[r][0], acc[r][kKeys - 1], acc[r][0], acc[r][0], scale, four);
+      std::memcpy(scores + r * scores_ld, four, kKeys * sizeof(float));
     }
   }
 }
@@ -238,14 +246,17 @@ HWY_INLINE void QkKeys(const typename T::Raw* k, int64_t slot_stride, Ahead ahea
                          scores_ld);
 }
 
+// With four rows: their sums, a key and rows of q fill the register file.
+constexpr int kKeysOfFourRows = HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86 ? 4 : 2;
+
 template <class T>
 HWY_INLINE void QkHead(const typename T::Raw* k, int64_t slot_stride, Ahead ahead, int64_t keys, int64_t dim,
                        const float* q, int64_t rows, int64_t q_ld, float scale, float* scores,
                        int64_t scores_ld) {
   int64_t r = 0;
   for (; r + 4 <= rows; r += 4) {
-    QkKeys<T, 4, 2>(k, slot_stride, ahead, keys, dim, q + r * q_ld, q_ld, scale, scores + r * scores_ld,
-                    scores_ld);
+    QkKeys<T, 4, kKeysOfFourRows>(k, slot_stride, ahead, keys, dim, q + r * q_ld, q_ld, scale,
+                                  scores + r * scores_ld, scores_ld);
     ahead = {};  // asked for once, whatever the number of rows
   }
   q += r * q_ld;

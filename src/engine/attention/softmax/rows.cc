@@ -179,13 +179,7 @@ Prefetch RowWork::Ahead(KeyRange keys, int64_t head, int64_t heads, bool value) 
 }
 
 PrefetchRuns RowWork::AheadOf(KeyRange keys, int64_t head, bool value) const {
-  PrefetchRuns runs;
-  while (!keys.empty()) {
-    const KeyRun run = RunOf(keys.begin, keys.end, head, 1, value);
-    runs.Add(run, context_->kv.dtype);
-    keys.begin += run.keys;
-  }
-  return runs;
+  return PrefetchRuns::Of(keys, [&](KeyRange rest) { return Ahead(rest, head, 1, value); });
 }
 
 void RowWork::Attend(KeyRange keys, KeyRange next, bool ask_ahead) {

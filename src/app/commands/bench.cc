@@ -183,6 +183,8 @@ class Bench {
     }
     RequireRunnable(setup_);
     if (!OwnTensorsHold(source_, setup_.variants, context_.Threads())) return kGateFailed;
+    if (!setup_.choosers.empty() && !UseMachineModel(false, context_.quiet, options_.lock))
+      return CodeOfNoRun();
     judge::Manifest manifest = Define();
     subject_.StopPrograms();
     session_.directory = options_.run.out.empty() ? std::filesystem::path("runs") / manifest.run_id
@@ -220,7 +222,6 @@ class Bench {
     manifest.threads = context_.Threads();
     manifest.settings["budget"] = BudgetText(budget_s_, options_.launches);
     if (!manifest.choosers.empty()) {
-      UseMachineModel(false, context_.quiet);
       manifest.settings["machine_model"] =
           fmt::format("{:016x}", HashOf(EncodeMachine(CurrentMachineModel(), ThisMachine())));
     }

@@ -16,11 +16,13 @@
 
 #include "app/commands/command.h"
 #include "app/commands/console.h"
+#include "app/commands/measuring.h"
 #include "app/commands/suite_source.h"
 #include "app/subjects/case_file.h"
 #include "app/subjects/hstu_inputs.h"
 #include "app/subjects/machine_store.h"
 #include "app/subjects/softmax_inputs.h"
+#include "base/sys/machine_lock.h"
 #include "engine/attention/choice.h"
 #include "judge/bench/case_name.h"
 #include "judge/report/numbers.h"
@@ -203,20 +205,23 @@ void PrintJson(const std::vector<Explained>& all, int threads) {
 
 }  // namespace
 
-void UseMachineModel(bool measure, bool quiet) {
+bool UseMachineModel(bool measure, bool quiet, const std::string& lock_how) {
   std::optional<MachineModel> model = measure ? std::nullopt : StoredMachine();
   if (!model) {
+    sys::MachineLock lock;
+    if (!TakeLock(lock, "rates for auto", lock_how)) return false;
     if (!quiet) PrintNotice("measuring this machine's rates once, in some seconds");
     model = MeasureMachine(static_cast<int>(ThisMachine().cpus));
     StoreMachine(*model);
     if (!quiet) PrintNotice(fmt::format("kept in {}", MachineFile()->string()));
   }
   SetMachineModel(*model);
+  return true;
 }
 
 void AddExplain(CLI::App& app, CommandContext& context) {
   struct Options {
-    std::string what;
+    std::string what, lock = "wait";
     bool measure = false, json = false;
   };
   const auto options = std::make_shared<Options>();
@@ -229,6 +234,7 @@ void AddExplain(CLI::App& app, CommandContext& context) {
   explain->add_flag("--measure", options->measure,
                     "Measure the machine's rates again, which are kept otherwise");
   explain->add_flag("--json", options->json, "One JSON object instead of tables");
+  AddLockOption(*explain, options->lock);
   explain->footer(
       "Examples:\n"
       "  pagoda explain b1_h16_kv8_s4096_bs64_hd128_bf16_decode\n"
@@ -237,7 +243,10 @@ void AddExplain(CLI::App& app, CommandContext& context) {
       "file\n"
       "that PAGODA_MACHINE names.");
   explain->callback([options, &context] {
-    UseMachineModel(options->measure, context.quiet);
+    if (!UseMachineModel(options->measure, context.quiet, options->lock)) {
+      context.exit_code = CodeOfNoRun();
+      return;
+    }
     const int threads = context.Threads();
     const std::vector<Explained> all = ExplainAll(options->what, threads);
     if (options->json) {

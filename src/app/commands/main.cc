@@ -13,6 +13,8 @@
 #include "app/commands/command.h"
 #include "app/commands/console.h"
 #include "app/commands/usage.h"
+#include "base/io/json.h"
+#include "base/io/shown.h"
 #include "base/sys/process.h"
 #include "engine/simd/isa.h"
 #include "pagoda/status.h"
@@ -58,6 +60,13 @@ int Main(int argc, const char* const* argv) {
       "or\n"
       "input, 3 a correctness gate failed, 4 inconclusive, 5 can't run here, 6 I/O or internal error, 130 "
       "interrupted.");
+  // Records, reports and the plans of launches hold the command line, as JSON.
+  for (const std::string& argument : context.argv) {
+    if (io::IsUtf8(argument)) continue;
+    PrintError(
+        fmt::format("{}: is not UTF-8, as all that Pagoda records is; rename the file", io::Shown(argument)));
+    return kBadInput;
+  }
   AddCommands(app, context);
   AddGlobalOptions(app, context);
   RefuseEmptyValues(app);

@@ -53,6 +53,15 @@ std::string ShownValue(const json& value) {
 
 }  // namespace
 
+bool IsUtf8(const std::string& text) {
+  try {
+    static_cast<void>(json(text).dump());
+    return true;
+  } catch (const json::type_error&) {
+    return false;
+  }
+}
+
 json ParseJson(std::string_view text, std::string_view source, const JsonLimits& limits) {
   const char* const begin = text.data();
   const char* const end = begin + text.size();

@@ -23,6 +23,9 @@ struct JsonLimits {
 // syntax or UTF-8, a number out of range, a key twice in one object, too deep.
 nlohmann::json ParseJson(std::string_view text, std::string_view source, const JsonLimits& limits = {});
 
+// Whether JSON can hold the text.
+bool IsUtf8(const std::string& text);
+
 // A value inside a parsed document with its path ("report.json: cases[3].name"). Refers to the document,
 // which must outlive it. Every getter throws Error (kInvalidArgument) with the path as its field.
 class JsonField {

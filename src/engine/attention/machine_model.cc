@@ -148,7 +148,7 @@ MachineModel MeasureMachine(int threads) {
   model.threads = threads;
   CeilingOptions options = QuickCeilings(threads);
   options.run_threads = options.threads;
-  options.flop_seconds = 0.001;
+  options.flops = false;
   options.rounds = 1;
   options.copy = true;
   const MachineCeilings ceilings = MeasureCeilings(options);

@@ -148,7 +148,7 @@ class Measurement {
 
   int Steps() const {
     const size_t threads = options_.threads.size();
-    const size_t figures = threads * (loops_.size() + (options_.copy ? 2 : 1)) +
+    const size_t figures = threads * ((options_.flops ? loops_.size() : 0) + (options_.copy ? 2 : 1)) +
                            options_.run_threads.size() * options_.run_bytes.size();
     return 1 + options_.rounds * static_cast<int>(figures);
   }
@@ -182,6 +182,7 @@ class Measurement {
   }
 
   bool MeasureFlops() {
+    if (!options_.flops) return true;
     for (const FlopLoop& loop : loops_) {
       const int64_t steps = StepsFor(loop);
       for (const int threads : options_.threads) {

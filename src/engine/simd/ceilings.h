@@ -52,6 +52,7 @@ struct CeilingOptions {
   int64_t run_volume_bytes = 0;    // read per repeat of random runs; 0: the whole buffer
   double flop_seconds = 0.03;      // of one repeat
   bool copy = true;
+  bool flops = true;
   bool every_isa = true;  // false: the widest of each dtype
   // Told what is measured next and how many steps there are; false ends the measurement with what there is.
   std::function<bool(std::string_view step, int done, int steps)> on_step = {};

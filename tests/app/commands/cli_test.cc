@@ -13,6 +13,7 @@
 
 #include "base/io/json.h"
 #include "base/io/safetensors.h"
+#include "base/sys/machine_lock.h"
 #include "base/sys/process.h"
 
 namespace pagoda::app {
@@ -94,6 +95,14 @@ TEST(Cli, WrongUsageIsCode2WithTheMend) {
     EXPECT_TRUE(Holds(r.err, wrong.says)) << "does not say: " << wrong.says;
     EXPECT_TRUE(r.err.starts_with("pagoda: error: "));
     EXPECT_EQ(r.out, "");
+  }
+}
+
+TEST(Cli, WhatIsNotUtf8IsRefusedByName) {
+  for (const std::string command : {"gate", "bench", "attend", "explain"}) {
+    const sys::ProcessResult r = Pagoda({command, "caf\xe9.safetensors"});
+    EXPECT_EQ(r.exit_code, 2) << command;
+    EXPECT_TRUE(Holds(r.err, "caf\xe9.safetensors: is not UTF-8")) << r.err;
   }
 }
 
@@ -542,20 +551,23 @@ std::string HelpOf(std::vector<std::string> command) {
   return r.out;
 }
 
-// A folder for the rates of the machine, so that a test neither meets nor leaves any.
-std::pair<std::string, std::string> MachineIn(const std::string& file) {
-  return {"PAGODA_MACHINE", (std::filesystem::path(::testing::TempDir()) / file).string()};
+// A file for the rates of the machine, so that a test neither meets nor leaves any, and a lock that nobody
+// else holds.
+std::vector<std::pair<std::string, std::string>> MachineIn(const std::string& file) {
+  const std::filesystem::path folder = ::testing::TempDir();
+  return {{"PAGODA_MACHINE", (folder / file).string()},
+          {"PAGODA_LOCK", (folder / "pagoda_explain.lock").string()}};
 }
 
 TEST(Cli, ExplainMeasuresOnceAndNamesWhatAutoTakes) {
   const auto machine = MachineIn("pagoda_explain/machine.json");
-  std::filesystem::remove(machine.second);
+  std::filesystem::remove(machine[0].second);
   const std::string name = "b2_h4_kv2_s512_bs16_hd64_bf16_decode";
-  const sys::ProcessResult first = Pagoda({"explain", name, "--json"}, {machine});
+  const sys::ProcessResult first = Pagoda({"explain", name, "--json"}, machine);
   ASSERT_EQ(first.exit_code, 0) << first.err;
   EXPECT_TRUE(Holds(first.err, "measuring this machine's rates once")) << first.err;
-  EXPECT_TRUE(std::filesystem::exists(machine.second));
-  const sys::ProcessResult second = Pagoda({"explain", name, "--json"}, {machine});
+  EXPECT_TRUE(std::filesystem::exists(machine[0].second));
+  const sys::ProcessResult second = Pagoda({"explain", name, "--json"}, machine);
   EXPECT_EQ(second.err, "");
   EXPECT_EQ(second.out, first.out);
   const nlohmann::json report = io::ParseJson(second.out, "stdout");
@@ -570,13 +582,13 @@ TEST(Cli, ExplainMeasuresOnceAndNamesWhatAutoTakes) {
 TEST(Cli, ExplainTakesNamesFilesAndSuitesOfBothOperators) {
   const auto machine = MachineIn("pagoda_explain/machine.json");
   for (const std::string& what : {std::string("hstu_b1_h2_kv2_s96_bs16_hd32_f32_q4"), Case("dims_d1_f32")}) {
-    const sys::ProcessResult r = Pagoda({"explain", what}, {machine});
+    const sys::ProcessResult r = Pagoda({"explain", what}, machine);
     EXPECT_EQ(r.exit_code, 0) << r.err;
     EXPECT_TRUE(Holds(r.out, "auto takes ")) << r.out;
     EXPECT_TRUE(Holds(r.out, "arithmetic")) << r.out;
     EXPECT_TRUE(Holds(r.out, "Rates of this machine: ")) << r.out;
   }
-  const sys::ProcessResult suite = Pagoda({"explain", "hstu-paged"}, {machine});
+  const sys::ProcessResult suite = Pagoda({"explain", "hstu-paged"}, machine);
   EXPECT_EQ(suite.exit_code, 0) << suite.err;
   EXPECT_EQ(std::count(suite.out.begin(), suite.out.end(), '\n'), 1 + 18) << suite.out;
 }
@@ -585,24 +597,37 @@ TEST(Cli, ExplainTakesASuiteWhoseNameBeginsAsACaseDoes) {
   const auto machine = MachineIn("pagoda_explain/machine.json");
   const std::filesystem::path suite = std::filesystem::path(::testing::TempDir()) / "b1_mine.toml";
   std::ofstream(suite) << "name = \"mine\"\n[[case]]\ncontext = 64\nheads = \"1/1\"\nhead_dim = 64\n";
-  const sys::ProcessResult r = Pagoda({"explain", suite.string()}, {machine});
+  const sys::ProcessResult r = Pagoda({"explain", suite.string()}, machine);
   std::filesystem::remove(suite);
   EXPECT_EQ(r.exit_code, 0) << r.err;
   EXPECT_TRUE(Holds(r.out, "auto takes ")) << r.out;
-  const sys::ProcessResult missing = Pagoda({"explain", "broad"}, {machine});
+  const sys::ProcessResult missing = Pagoda({"explain", "broad"}, machine);
   EXPECT_TRUE(Holds(missing.err, "\"broad\" is neither built in")) << missing.err;
 }
 
 TEST(Cli, RatesThatCantBeReadOrKeptAreNamed) {
   const auto broken = MachineIn("pagoda_broken_machine.json");
-  std::ofstream(broken.second) << "{\"schema\": 1, \"cpu\": 3}";
+  std::ofstream(broken[0].second) << "{\"schema\": 1, \"cpu\": 3}";
   const std::string name = "b1_h1_kv1_s64_bs16_hd64_f32_decode";
-  const sys::ProcessResult r = Pagoda({"explain", name}, {broken});
+  const sys::ProcessResult r = Pagoda({"explain", name}, broken);
   EXPECT_EQ(r.exit_code, 2);
   EXPECT_TRUE(Holds(r.err, "pagoda_broken_machine.json: cpu")) << r.err;
   // Where nothing chooses, nobody asks.
-  EXPECT_EQ(Pagoda({"attend", Case("dims_d1_f32"), "--variant", "gather"}, {broken}).exit_code, 0);
+  EXPECT_EQ(Pagoda({"attend", Case("dims_d1_f32"), "--variant", "gather"}, broken).exit_code, 0);
   EXPECT_EQ(Pagoda({"explain", name}, {{"PAGODA_MACHINE", "/dev/full/machine.json"}}).exit_code, 6);
+}
+
+TEST(Cli, RatesAreMeasuredUnderTheLockOfTheMachine) {
+  const auto machine = MachineIn("pagoda_locked_machine.json");
+  std::filesystem::remove(machine[0].second);
+  const std::vector<std::string> command = {"explain", "b1_h1_kv1_s64_bs16_hd64_f32_decode", "--lock",
+                                            "refuse"};
+  sys::MachineLock lock(machine[1].second);
+  ASSERT_TRUE(lock.LockWithin(60, "bench of a test"));
+  const sys::ProcessResult r = Pagoda(command, machine);
+  EXPECT_EQ(r.exit_code, 5);
+  EXPECT_TRUE(Holds(r.err, "(bench of a test) measures on this machine")) << r.err;
+  EXPECT_FALSE(std::filesystem::exists(machine[0].second));
 }
 
 TEST(Cli, EveryCommandHasHelpWithTwoExamples) {

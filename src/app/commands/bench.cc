@@ -183,6 +183,7 @@ class Bench {
     }
     RequireRunnable(setup_);
     if (!OwnTensorsHold(source_, setup_.variants, context_.Threads())) return kGateFailed;
+    CatchStops();
     if (!setup_.choosers.empty() && !UseMachineModel(false, context_.quiet, options_.lock))
       return CodeOfNoRun();
     judge::Manifest manifest = Define();
@@ -195,7 +196,6 @@ class Bench {
     session_.resume = options_.run.resume;
     RequireFitDirectory(manifest);
     for (const std::string& cut : setup_.left_out) Warn(cut);
-    CatchStops();
     sys::MachineLock lock;
     if (!TakeLock(lock, "bench " + options_.suite, options_.lock) || !MeasureMachine(manifest))
       return CodeOfNoRun();
@@ -284,7 +284,8 @@ class Bench {
     if (script != program.argv.end()) AddFile(*script, code);
   }
 
-  // What is wrong with the directory, or with the records of a run to resume, is said before any waiting.
+  // What is wrong with the directory, or with the records of a run to resume, is said before the ceilings are
+  // measured.
   void RequireFitDirectory(const judge::Manifest& manifest) const {
     const auto recorded = judge::OpenRunDirectory(session_, manifest);
     const std::filesystem::path records = session_.directory / judge::kRecordsFile;

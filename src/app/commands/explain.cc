@@ -77,20 +77,25 @@ bool LooksLikeACaseName(std::string_view what) {
   return what.size() > 1 && what[0] == 'b' && std::isdigit(static_cast<unsigned char>(what[1])) != 0;
 }
 
-// A case by its name, a case file, or all cases of a suite.
-std::vector<Explained> ExplainAll(const std::string& what, int threads) {
-  if (what.ends_with(".safetensors")) {
-    const CaseFile file = CaseFile::Open(what);
-    return {std::visit([&](const auto& problem) { return Explain(what, problem.batch, threads); },
-                       file.problem())};
-  }
-  if (LooksLikeACaseName(what)) {
-    judge::CaseSpec spec = judge::ParseCaseName(what);
-    judge::CheckCase(spec);
-    return {Explain(spec, threads)};
+// What is to be explained: a case file, or cases, one by its name or all of a suite.
+using Subject = std::variant<CaseFile, std::vector<judge::CaseSpec>>;
+
+Subject OpenSubject(const std::string& what) {
+  if (what.ends_with(".safetensors")) return CaseFile::Open(what);
+  if (!LooksLikeACaseName(what)) return OpenSuite(what, "").suite.cases;
+  judge::CaseSpec spec = judge::ParseCaseName(what);
+  judge::CheckCase(spec);
+  return std::vector{std::move(spec)};
+}
+
+std::vector<Explained> ExplainAll(const Subject& subject, const std::string& name, int threads) {
+  if (const auto* file = std::get_if<CaseFile>(&subject)) {
+    return {std::visit([&](const auto& problem) { return Explain(name, problem.batch, threads); },
+                       file->problem())};
   }
   std::vector<Explained> all;
-  for (const judge::CaseSpec& spec : OpenSuite(what, "").suite.cases) all.push_back(Explain(spec, threads));
+  for (const judge::CaseSpec& spec : std::get<std::vector<judge::CaseSpec>>(subject))
+    all.push_back(Explain(spec, threads));
   return all;
 }
 
@@ -210,10 +215,13 @@ bool UseMachineModel(bool measure, bool quiet, const std::string& lock_how) {
   if (!model) {
     sys::MachineLock lock;
     if (!TakeLock(lock, "rates for auto", lock_how)) return false;
-    if (!quiet) PrintNotice("measuring this machine's rates once, in some seconds");
-    model = MeasureMachine(static_cast<int>(ThisMachine().cpus));
-    StoreMachine(*model);
-    if (!quiet) PrintNotice(fmt::format("kept in {}", MachineFile()->string()));
+    if (!measure) model = StoredMachine();  // whoever was waited for may have measured them
+    if (!model) {
+      if (!quiet) PrintNotice("measuring this machine's rates once, in some seconds");
+      model = MeasureMachine(static_cast<int>(ThisMachine().cpus));
+      StoreMachine(*model);
+      if (!quiet) PrintNotice(fmt::format("kept in {}", MachineFile()->string()));
+    }
   }
   SetMachineModel(*model);
   return true;
@@ -243,12 +251,14 @@ void AddExplain(CLI::App& app, CommandContext& context) {
       "file\n"
       "that PAGODA_MACHINE names.");
   explain->callback([options, &context] {
+    const Subject subject = OpenSubject(options->what);  // what is wrong with it is said before any waiting
+    CatchStops();
     if (!UseMachineModel(options->measure, context.quiet, options->lock)) {
       context.exit_code = CodeOfNoRun();
       return;
     }
     const int threads = context.Threads();
-    const std::vector<Explained> all = ExplainAll(options->what, threads);
+    const std::vector<Explained> all = ExplainAll(subject, options->what, threads);
     if (options->json) {
       PrintJson(all, threads);
     } else if (all.size() == 1) {

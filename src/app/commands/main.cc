@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <string>
@@ -61,10 +62,11 @@ int Main(int argc, const char* const* argv) {
       "input, 3 a correctness gate failed, 4 inconclusive, 5 can't run here, 6 I/O or internal error, 130 "
       "interrupted.");
   // Records, reports and the plans of launches hold the command line, as JSON.
-  for (const std::string& argument : context.argv) {
-    if (io::IsUtf8(argument)) continue;
-    PrintError(
-        fmt::format("{}: is not UTF-8, as all that Pagoda records is; rename the file", io::Shown(argument)));
+  std::vector<std::string> recorded = context.argv;
+  if (const char* kernels = std::getenv("PAGODA_KERNELS")) recorded.emplace_back(kernels);
+  for (const std::string& text : recorded) {
+    if (io::IsUtf8(text)) continue;
+    PrintError(fmt::format("{}: is not UTF-8, as all that Pagoda records is", io::Shown(text)));
     return kBadInput;
   }
   AddCommands(app, context);

@@ -149,6 +149,7 @@ MachineModel MeasureMachine(int threads) {
   CeilingOptions options = QuickCeilings(threads);
   options.run_threads = options.threads;
   options.flops = false;
+  options.streams = false;
   options.rounds = 1;
   options.copy = true;
   const MachineCeilings ceilings = MeasureCeilings(options);

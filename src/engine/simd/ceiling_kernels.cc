@@ -223,7 +223,7 @@ MemoryLoops FindMemoryLoops() {
 
 }  // namespace
 
-void ReadSideBySide(const std::byte* base, int64_t bytes) {
+uint64_t ReadSideBySide(const std::byte* base, int64_t bytes) {
   constexpr int64_t kStreams = 8;
   constexpr int64_t kStreamBytes = 8 << 10;
   uint64_t sums[8] = {};
@@ -236,7 +236,10 @@ void ReadSideBySide(const std::byte* base, int64_t bytes) {
       }
     }
   }
-  for (const uint64_t& sum : sums) asm volatile("" ::"r"(sum));
+  uint64_t all = 0;
+  for (const uint64_t& sum : sums) all += sum;
+  asm volatile("" ::"r"(all));
+  return all;
 }
 
 std::span<const FlopLoop> UsableFlopLoops() {

@@ -28,8 +28,8 @@ struct MemoryLoops {
 };
 
 // Loads `bytes`, a multiple of 64 KiB, as eight streams side by side: where a core's prefetcher keeps only so
-// many lines of one stream under way, several are faster.
-void ReadSideBySide(const std::byte* base, int64_t bytes);
+// many lines of one stream under way, several are faster. Returns the sum of their 8-byte words.
+uint64_t ReadSideBySide(const std::byte* base, int64_t bytes);
 
 // Those that this machine runs, from scalar up.
 std::span<const FlopLoop> UsableFlopLoops();

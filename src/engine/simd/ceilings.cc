@@ -148,7 +148,8 @@ class Measurement {
 
   int Steps() const {
     const size_t threads = options_.threads.size();
-    const size_t figures = threads * ((options_.flops ? loops_.size() : 0) + (options_.copy ? 2 : 1)) +
+    const size_t figures = threads * ((options_.flops ? loops_.size() : 0) + (options_.streams ? 1 : 0) +
+                                      (options_.copy ? 1 : 0)) +
                            options_.run_threads.size() * options_.run_bytes.size();
     return 1 + options_.rounds * static_cast<int>(figures);
   }
@@ -219,24 +220,38 @@ class Measurement {
     return true;
   }
 
+  // Bytes of one repeat, and where it begins: each reads the next slice of the buffer, so that nothing is
+  // read again before all of it was.
+  int64_t Slice() const {
+    const int64_t whole = result_.buffer_bytes;
+    const int64_t wanted = options_.volume_bytes > 0 ? options_.volume_bytes : whole;
+    return static_cast<int64_t>(
+        std::bit_ceil(static_cast<uint64_t>(std::clamp(wanted, kLeastBufferBytes / 4, whole))));
+  }
+  int64_t NextSlice(int64_t& slices_done) const {
+    return slices_done++ % (result_.buffer_bytes / Slice()) * Slice();
+  }
+
   // The better of one stream per thread and of eight side by side.
   bool MeasureStreams() {
-    const int64_t tasks = result_.buffer_bytes / kTaskBytes;
+    if (!options_.streams) return true;
     constexpr uint32_t kFirst = 0;
+    const int64_t tasks = Slice() / kTaskBytes;
     for (const int threads : options_.threads) {
       if (!Begin(fmt::format("reading streams on {} threads", threads))) return false;
       ThreadPool pool(threads);
+      int64_t slices_done = 0;
+      const auto read_slice = [&](auto read) {
+        const std::byte* const slice = source_.data() + NextSlice(slices_done);
+        pool.Run(tasks, [&](int64_t task, int) { read(slice + task * kTaskBytes); });
+      };
       const auto one = [&] {
-        pool.Run(tasks, [&](int64_t task, int) {
-          memory_.read_runs(source_.data() + task * kTaskBytes, &kFirst, 1, kTaskBytes);
-        });
+        read_slice([&](const std::byte* from) { memory_.read_runs(from, &kFirst, 1, kTaskBytes); });
       };
       const auto several = [&] {
-        pool.Run(tasks,
-                 [&](int64_t task, int) { ReadSideBySide(source_.data() + task * kTaskBytes, kTaskBytes); });
+        read_slice([](const std::byte* from) { ReadSideBySide(from, kTaskBytes); });
       };
-      Keep(result_.read, {threads, 0, TimeBetter(result_.buffer_bytes, one, several)},
-           &ReadCeiling::gb_per_s);
+      Keep(result_.read, {threads, 0, TimeBetter(Slice(), one, several)}, &ReadCeiling::gb_per_s);
     }
     return true;
   }
@@ -254,20 +269,15 @@ class Measurement {
     return true;
   }
 
-  // The better of plain loads and loads with the next run asked for early: a kernel may do either. Each
-  // repeat reads the next slice of the buffer, so that nothing is read again before all of it was.
+  // The better of plain loads and loads with the next run asked for early: a kernel may do either.
   CeilingFigure TimeRuns(int64_t run_bytes, int64_t ahead, const std::vector<uint32_t>& order,
                          int threads) const {
     ThreadPool pool(threads);
-    const int64_t whole = result_.buffer_bytes;
-    const int64_t wanted = options_.run_volume_bytes > 0 ? options_.run_volume_bytes : whole;
-    const auto slice = static_cast<int64_t>(
-        std::bit_ceil(static_cast<uint64_t>(std::clamp(wanted, kLeastBufferBytes / 4, whole))));
     const int64_t per_task = std::max<int64_t>(1, kTaskBytes / 4 / run_bytes);
-    const int64_t tasks = slice / run_bytes / per_task;
+    const int64_t tasks = Slice() / run_bytes / per_task;
     int64_t slices_done = 0;
     const auto read_slice = [&](auto read) {
-      const uint32_t* const first = order.data() + slices_done++ % (whole / slice) * (slice / run_bytes);
+      const uint32_t* const first = order.data() + NextSlice(slices_done) / run_bytes;
       pool.Run(tasks, [&](int64_t task, int) { read(first + task * per_task); });
     };
     const auto plain = [&] {
@@ -278,7 +288,7 @@ class Measurement {
         memory_.read_runs_ahead(source_.data(), runs, per_task, run_bytes, ahead);
       });
     };
-    return TimeBetter(slice, plain, early);
+    return TimeBetter(Slice(), plain, early);
   }
 
   // Half of the buffer to the other half.
@@ -325,7 +335,7 @@ CeilingOptions FullCeilings(int threads) {
   options.run_threads = threads > 1 ? std::vector<int>{1, threads} : std::vector<int>{1};
   for (int64_t run = kLeastRun; run <= (int64_t{128} << 10); run *= 2) options.run_bytes.push_back(run);
   options.least_buffer_bytes = int64_t{1} << 30;
-  options.run_volume_bytes = int64_t{256} << 20;
+  options.volume_bytes = int64_t{256} << 20;
   return options;
 }
 
@@ -335,7 +345,7 @@ CeilingOptions QuickCeilings(int threads) {
   options.run_threads = {std::max(1, threads)};
   options.run_bytes = {256, 1024, 4096, 16384, 65536};
   options.least_buffer_bytes = int64_t{256} << 20;
-  options.run_volume_bytes = int64_t{64} << 20;
+  options.volume_bytes = int64_t{64} << 20;
   options.flop_seconds = 0.01;
   options.copy = false;
   options.every_isa = false;

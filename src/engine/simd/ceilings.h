@@ -49,10 +49,11 @@ struct CeilingOptions {
   // from one round it seldom takes from all.
   int rounds = 1;
   int64_t least_buffer_bytes = 0;  // the buffer is this or 8 times the last-level cache, the larger
-  int64_t run_volume_bytes = 0;    // read per repeat of random runs; 0: the whole buffer
+  int64_t volume_bytes = 0;        // read per repeat; 0: the whole buffer
   double flop_seconds = 0.03;      // of one repeat
   bool copy = true;
   bool flops = true;
+  bool streams = true;
   bool every_isa = true;  // false: the widest of each dtype
   // Told what is measured next and how many steps there are; false ends the measurement with what there is.
   std::function<bool(std::string_view step, int done, int steps)> on_step = {};
@@ -61,8 +62,8 @@ struct CeilingOptions {
 // Everything, on 1, 2, 4, ... and `threads` threads: a 1 GiB buffer or more, well under a minute for few
 // threads.
 CeilingOptions FullCeilings(int threads);
-// What a bench puts beside its results: `threads` threads and one, some run lengths, the widest ISA; under 3
-// s.
+// What a bench puts beside its results: `threads` threads and one, some run lengths, the widest ISA; some
+// seconds.
 CeilingOptions QuickCeilings(int threads);
 
 // Measures on threads of its own, pinned to the CPUs that the process may use; the caller waits. Uses at most

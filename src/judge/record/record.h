@@ -136,7 +136,7 @@ struct Sweep {
 
 // Read bandwidth of the machine at one run length.
 struct BandwidthCeiling {
-  double run_bytes = 0;  // contiguous bytes per run; 0: one long stream
+  double run_bytes = 0;  // contiguous bytes per run; 0: streams
   int threads = 1;
   double gb_per_s = 0;  // 1e9 bytes a second
 };

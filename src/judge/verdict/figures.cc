@@ -14,7 +14,7 @@ namespace {
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kFloorQuantile = 0.1;
 
-// One long stream (run length 0 in the record) stands beyond every finite run length.
+// A stream (run length 0 in the record) stands beyond every finite run length.
 double RunLength(double run_bytes) {
   return run_bytes > 0 ? run_bytes : std::numeric_limits<double>::infinity();
 }

@@ -593,6 +593,16 @@ TEST(Cli, ExplainTakesNamesFilesAndSuitesOfBothOperators) {
   EXPECT_EQ(std::count(suite.out.begin(), suite.out.end(), '\n'), 1 + 18) << suite.out;
 }
 
+TEST(Cli, ExplainSaysWhatIsWrongBeforeItMeasures) {
+  const auto machine = MachineIn("pagoda_unmeasured/machine.json");
+  for (const char* what : {"b1_h4_kv3_s64_bs16_hd64_f32_decode", "smke", "none.safetensors"}) {
+    const sys::ProcessResult r = Pagoda({"explain", what}, machine);
+    EXPECT_EQ(r.exit_code, 2) << what;
+    EXPECT_TRUE(r.err.starts_with("pagoda: error: ")) << r.err;
+    EXPECT_FALSE(std::filesystem::exists(machine[0].second)) << what;
+  }
+}
+
 TEST(Cli, ExplainTakesASuiteWhoseNameBeginsAsACaseDoes) {
   const auto machine = MachineIn("pagoda_explain/machine.json");
   const std::filesystem::path suite = std::filesystem::path(::testing::TempDir()) / "b1_mine.toml";
@@ -614,7 +624,9 @@ TEST(Cli, RatesThatCantBeReadOrKeptAreNamed) {
   EXPECT_TRUE(Holds(r.err, "pagoda_broken_machine.json: cpu")) << r.err;
   // Where nothing chooses, nobody asks.
   EXPECT_EQ(Pagoda({"attend", Case("dims_d1_f32"), "--variant", "gather"}, broken).exit_code, 0);
-  EXPECT_EQ(Pagoda({"explain", name}, {{"PAGODA_MACHINE", "/dev/full/machine.json"}}).exit_code, 6);
+  auto full = broken;
+  full[0].second = "/dev/full/machine.json";
+  EXPECT_EQ(Pagoda({"explain", name}, full).exit_code, 6);
 }
 
 TEST(Cli, RatesAreMeasuredUnderTheLockOfTheMachine) {

@@ -8,8 +8,8 @@
 
 namespace pagoda::testing {
 
-// While it lives, kernels count the bytes of K and V that they read and copy. One at a time; plans made and
-// run meanwhile use it.
+// While it lives, kernels count the bytes of K and V that they read and copy, and the rows that they ask
+// memory for while they multiply. One at a time; plans made and run meanwhile use it.
 class CountingKernels {
  public:
   CountingKernels();
@@ -19,6 +19,7 @@ class CountingKernels {
 
   int64_t kv_bytes_read() const;
   int64_t kv_bytes_written() const;
+  int64_t rows_asked_for() const;
 
  private:
   AttentionKernels table_;

@@ -31,7 +31,7 @@ CeilingOptions Tiny() {
   options.run_bytes = {256, 4096};
   options.repeats = 3;
   options.least_buffer_bytes = 1;
-  options.run_volume_bytes = 8 << 20;
+  options.volume_bytes = 8 << 20;
   options.flop_seconds = 1e-4;
   return options;
 }
@@ -87,6 +87,22 @@ TEST(Ceilings, TheWidestOfEachDtypeWhenNotEveryIsaIsWanted) {
 #if defined(__x86_64__)
   EXPECT_EQ(c.flops[0].isa, features.avx512 ? "avx512" : features.avx2 ? "avx2" : "scalar");
 #endif
+}
+
+TEST(Ceilings, WhatIsNotWantedIsNotMeasured) {
+  CeilingOptions options = Tiny();
+  options.flops = options.streams = options.copy = false;
+  int last = 0, announced = 0;
+  options.on_step = [&](std::string_view, int done, int all) {
+    last = done;
+    announced = all;
+    return true;
+  };
+  const MachineCeilings c = MeasureCeilings(options);
+  EXPECT_EQ(last + 1, announced);
+  EXPECT_THAT(c.flops, SizeIs(0));
+  EXPECT_THAT(c.copy, SizeIs(0));
+  for (const ReadCeiling& read : c.read) EXPECT_GT(read.run_bytes, 0);
 }
 
 TEST(Ceilings, RoundsKeepOneFigureOfEachThing) {
@@ -178,8 +194,15 @@ TEST(CeilingKernels, ReadsStayInTheirRuns) {
   WidestMemoryLoops().read_runs(buffer.data(), order.data(), 4, kRun);
   WidestMemoryLoops().read_runs_ahead(buffer.data(), order.data(), 4, kRun, 1);
   WidestMemoryLoops().read_runs(buffer.data(), order.data() + 1, 1, 4 * kRun);
-  const Buffer block(128 << 10);
-  ReadSideBySide(block.data(), static_cast<int64_t>(block.size()));
+}
+
+TEST(CeilingKernels, StreamsSideBySideReadEveryWordOnce) {
+  constexpr size_t kWords = (128 << 10) / sizeof(uint64_t);
+  Buffer block(kWords * sizeof(uint64_t));
+  for (size_t i = 0; i < kWords; ++i) reinterpret_cast<uint64_t*>(block.data())[i] = i * i;
+  uint64_t want = 0;
+  for (size_t i = 0; i < kWords; ++i) want += i * i;
+  EXPECT_EQ(ReadSideBySide(block.data(), static_cast<int64_t>(block.size())), want);
 }
 
 TEST(CeilingKernels, EveryFlopLoopEndsAndIsDistinct) {

@@ -3,9 +3,9 @@
 //
 // serial copies chunk by chunk, K then V, each to the staging buffer and on to the workspace before the next.
 // pipelined splits the same buffer into two stages of K and V: a chunk is read into one while the one before
-// is written from the other. While a tile is multiplied, pages of the next key block are asked for, and are
-// copied when the tile is done, so that waiting for memory falls together with arithmetic. The order of the
-// arithmetic is the same: so are the bits.
+// is written from the other and the one behind is asked for. While a tile is multiplied, pages of the next
+// key block are asked for, and are copied when the tile is done, so that waiting for memory falls together
+// with arithmetic. The order of the arithmetic is the same: so are the bits.
 //
 // Per key that a query block sees, Hk * (D + Dv) * sizeof(kv) bytes are read three times (page, staging,
 // workspace) and written twice. FLOPs 2*Hq*(D + Dv) per (row, key) of the tiles. Tasks: one per (query block,
@@ -161,7 +161,8 @@ class Copier {
     held_ = {key, key + keys};
   }
 
-  // Up to `most` keys of the first page run; returns how many. With `ask` it asks for as many behind them.
+  // Up to `most` keys of the first page run; returns how many. With `ask` it asks for as many behind them,
+  // which nobody has asked for in a task's first block, where a tile is short, or where pages are very small.
   int64_t ReadChunk(KeyRange keys, int64_t most, bool value, std::byte* stage, bool ask = false) const {
     KeyRun run = RunOf(keys, most, value);
     const KeyRange behind{keys.begin + run.keys, to_.keys.end};

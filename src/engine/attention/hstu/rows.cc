@@ -15,12 +15,13 @@ const float* Entry(const TensorView& t, int64_t sequence, int64_t head, int64_t 
          (t.shape[1] > 1 ? head * t.strides[1] : 0) + a * t.strides[2] + key * t.strides[3];
 }
 
-// A run that asks for as many rows of `ahead`: a longer one is cut, but not into pieces too short to multiply
-// well.
+// A run that asks for `ahead`, cut to as many keys, since a key asks for one row. Rows of pages so small that
+// the pieces would multiply badly aren't asked for.
 KeyRun AskingFor(const Prefetch& ahead, KeyRun run) {
   constexpr int64_t kLeastKeys = 8;
+  if (ahead.keys < std::min(kLeastKeys, run.keys)) return run;
   run.ahead = ahead;
-  if (ahead.keys > 0) run.keys = std::min(run.keys, std::max(ahead.keys, kLeastKeys));
+  run.keys = std::min(run.keys, ahead.keys);
   return run;
 }
 

@@ -74,7 +74,7 @@ class HstuRows {
 
   // Adds what `keys` (at most the layout's tile) contribute, nothing where no row sees any. Where `copied` is
   // given, K and V of them are read there, for a block of one head. Asks memory for what is read next
-  // meanwhile: K of `next`, or where keys are copied, K and V of it.
+  // meanwhile: K and V of `next`, or only K where rows are few and keys not copied.
   void Attend(KeyRange keys, KeyRange next = {}, const CopiedKeys* copied = nullptr);
 
   void StoreOutput() const;

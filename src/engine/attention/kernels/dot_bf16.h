@@ -1,10 +1,10 @@
 // bf16 with the dot-product instruction of AVX-512 BF16, which Highway 1.0.3 does not reach.
 //
-// Two products and two adds per lane and instruction, products exact: half the arithmetic of widening to f32,
-// which counts from about six rows per kv head on. The including file provides the handful of vector
-// operations below as static members of a struct `Vec`: intrinsics in kernels/avx512bf16.cc, arrays in the
-// test that runs this on any machine. It follows the rule for files compiled with wider flags: nothing of
-// std, nothing with linkage.
+// Two products and two adds per lane and instruction, products exact: half the arithmetic of widening to f32
+// where the processor starts it as often (docs/decisions/0013), which counts from about six rows per kv head
+// on. The including file provides the handful of vector operations below as static members of a struct `Vec`:
+// intrinsics in kernels/avx512bf16.cc, arrays in the test that runs this on any machine. It follows the rule
+// for files compiled with wider flags: nothing of std, nothing with linkage.
 #pragma once
 
 #include <cstdint>

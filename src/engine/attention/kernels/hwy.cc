@@ -223,11 +223,11 @@ HWY_INLINE void QkBlock(const typename T::Raw* k, int64_t slot_stride, Ahead ahe
       std::memcpy(scores + (r + 1) * scores_ld, four + 2, 2 * sizeof(float));
     }
   } else {
-    static_assert(kKeys <= 2);
+    static_assert(kKeys == 1);
     for (int r = 0; r < kRows; ++r) {
       HWY_ALIGN float four[4];
-      StoreSums4(acc[r][0], acc[r][kKeys - 1], acc[r][0], acc[r][0], scale, four);
-      std::memcpy(scores + r * scores_ld, four, kKeys * sizeof(float));
+      StoreSums4(acc[r][0], acc[r][0], acc[r][0], acc[r][0], scale, four);
+      scores[r * scores_ld] = four[0];
     }
   }
 }
@@ -246,7 +246,8 @@ HWY_INLINE void QkKeys(const typename T::Raw* k, int64_t slot_stride, Ahead ahea
                          scores_ld);
 }
 
-// With four rows: their sums, a key and rows of q fill the register file.
+// With four rows: their sums, a key and rows of q fill the register file. NEON, whose is as large, was never
+// measured.
 constexpr int kKeysOfFourRows = HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86 ? 4 : 2;
 
 template <class T>
@@ -505,6 +506,19 @@ void Silu(float* x, int64_t n, float scale) {
   for (int64_t i = 0; i < n; i += kN) hn::Store(hn::Mul(s, SiluOf(hn::Load(d, x + i))), d, x + i);
 }
 
+// Rows are short: a call of memcpy for each would cost as much as some lines of it.
+HWY_INLINE void CopyBytes(const char* from, char* to, int64_t bytes) {
+  const hn::ScalableTag<uint8_t> d;
+  const auto step = static_cast<int64_t>(hn::Lanes(d));
+  int64_t i = 0;
+  for (; i + 4 * step <= bytes; i += 4 * step) {
+    for (int64_t j = 0; j < 4; ++j)
+      hn::StoreU(hn::LoadU(d, reinterpret_cast<const uint8_t*>(from + i + j * step)), d,
+                 reinterpret_cast<uint8_t*>(to + i + j * step));
+  }
+  if (i < bytes) std::memcpy(to + i, from + i, static_cast<size_t>(bytes - i));
+}
+
 struct CopyStep {
   const KeyRun& from;
   char* to;
@@ -517,16 +531,18 @@ struct CopyStep {
     for (int64_t j = key; j < end; ++j) {
       const Ahead ahead = Ahead::Of(from.ahead, j, 1, head);
       for (int64_t byte = 0; byte < row_bytes; byte += 64) ahead.Ask<1>(byte);
-      std::memcpy(
-          to + j * slot_bytes + head * head_bytes,
-          static_cast<const char*>(from.base) + (j * from.slot_stride + head * from.head_stride) * size,
-          static_cast<size_t>(row_bytes));
+      CopyBytes(static_cast<const char*>(from.base) + (j * from.slot_stride + head * from.head_stride) * size,
+                to + j * slot_bytes + head * head_bytes, row_bytes);
     }
   }
 };
 
 void CopyRows(DType dtype, const KeyRun& from, void* to, int64_t slot_stride, int64_t head_stride) {
   const int64_t size = SizeOf(dtype);
+  const bool dense = from.heads == 1 && from.slot_stride == from.dim && slot_stride == from.dim;
+  if (dense && from.ahead.keys == 0)
+    return CopyBytes(static_cast<const char*>(from.base), static_cast<char*>(to),
+                     from.keys * from.dim * size);
   WalkRows(from, kKeyBlock,
            CopyStep{from, static_cast<char*>(to), slot_stride * size, head_stride * size, size});
 }

@@ -118,7 +118,7 @@ constexpr Formula kFormulas[] = {
 
 struct Measured {
   Traffic planned;
-  int64_t kv_bytes_read, kv_bytes_written, pool_tasks, launches;
+  int64_t kv_bytes_read, kv_bytes_written, pool_tasks, launches, rows_asked_for;
 };
 
 Measured Measure(const HstuVariant& variant, const HstuProblem& problem, int threads) {
@@ -131,8 +131,8 @@ Measured Measure(const HstuVariant& variant, const HstuProblem& problem, int thr
   ThreadPool pool(threads);
   call.out = TensorView::Dense(out.data(), DType::kF32, {call.q.shape[0], spec.q_heads, spec.head_dim_v});
   RunHstu(plan, call, workspace.span<std::byte>(), pool);
-  return {plan.impl().traffic, counting.kv_bytes_read(), counting.kv_bytes_written(), pool.counters().tasks,
-          pool.counters().launches};
+  return {plan.impl().traffic,   counting.kv_bytes_read(), counting.kv_bytes_written(),
+          pool.counters().tasks, pool.counters().launches, counting.rows_asked_for()};
 }
 
 std::vector<HstuSpec> Shapes() {
@@ -191,6 +191,25 @@ TEST(HstuTraffic, IsPlannedCountedAndWorkedOutAlike) {
         EXPECT_EQ(got.planned.launches, want.launches);
         EXPECT_EQ(got.planned.tasks, want.tasks);
       }
+    }
+  }
+}
+
+// Of 700 keys the pipeline asks for all but the first block while it multiplies, K and V of each kv head;
+// serial for none.
+TEST(HstuTraffic, ThePipelineAsksForTheNextBlockWhileItMultiplies) {
+  for (const int64_t queries : {1, 40}) {
+    for (const int64_t page_size : {16, 32, 100}) {
+      HstuSpec spec;
+      spec.sequences = {{queries, 700}};
+      spec.params.mask = HstuMask::kNone;
+      spec.page_size = page_size;
+      const HstuProblem problem(spec);
+      const int64_t asked = Measure(*FindHstuVariant("hstu_gather_pipelined"), problem, 2).rows_asked_for;
+      const int64_t all = 2 * spec.kv_heads * (700 - 192);
+      EXPECT_LE(asked, all) << spec.Describe();
+      EXPECT_GE(asked, all * 8 / 10) << spec.Describe();  // the ends of pages and of keys don't fill a block
+      EXPECT_EQ(Measure(*FindHstuVariant("hstu_gather_serial"), problem, 2).rows_asked_for, 0);
     }
   }
 }

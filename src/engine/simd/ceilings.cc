@@ -249,7 +249,7 @@ class Measurement {
         read_slice([&](const std::byte* from) { memory_.read_runs(from, &kFirst, 1, kTaskBytes); });
       };
       const auto several = [&] {
-        read_slice([](const std::byte* from) { ReadSideBySide(from, kTaskBytes); });
+        read_slice([&](const std::byte* from) { memory_.read_side_by_side(from, kTaskBytes); });
       };
       Keep(result_.read, {threads, 0, TimeBetter(Slice(), one, several)}, &ReadCeiling::gb_per_s);
     }

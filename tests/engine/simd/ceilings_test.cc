@@ -202,7 +202,7 @@ TEST(CeilingKernels, StreamsSideBySideReadEveryWordOnce) {
   for (size_t i = 0; i < kWords; ++i) reinterpret_cast<uint64_t*>(block.data())[i] = i * i;
   uint64_t want = 0;
   for (size_t i = 0; i < kWords; ++i) want += i * i;
-  EXPECT_EQ(ReadSideBySide(block.data(), static_cast<int64_t>(block.size())), want);
+  EXPECT_EQ(WidestMemoryLoops().read_side_by_side(block.data(), static_cast<int64_t>(block.size())), want);
 }
 
 TEST(CeilingKernels, EveryFlopLoopEndsAndIsDistinct) {

@@ -165,7 +165,7 @@ class Measurement {
 
   // `amount` per second of repeat(), which does that much.
   template <typename Repeat>
-  CeilingFigure Time(double amount, Repeat repeat, int repeats) const {
+  CeilingFigure Time(double amount, const Repeat& repeat, int repeats) const {
     std::vector<double> rates;
     repeat();  // wakes the pool, and loads what it will meet again
     for (int i = 0; i < repeats; ++i) {

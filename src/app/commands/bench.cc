@@ -183,7 +183,6 @@ class Bench {
     }
     RequireRunnable(setup_);
     if (!OwnTensorsHold(source_, setup_.variants, context_.Threads())) return kGateFailed;
-    CatchStops();
     if (!setup_.choosers.empty() && !UseMachineModel(false, context_.quiet, options_.lock))
       return CodeOfNoRun();
     judge::Manifest manifest = Define();
@@ -196,6 +195,7 @@ class Bench {
     session_.resume = options_.run.resume;
     RequireFitDirectory(manifest);
     for (const std::string& cut : setup_.left_out) Warn(cut);
+    CatchStops();
     sys::MachineLock lock;
     if (!TakeLock(lock, "bench " + options_.suite, options_.lock) || !MeasureMachine(manifest))
       return CodeOfNoRun();

@@ -252,7 +252,6 @@ void AddExplain(CLI::App& app, CommandContext& context) {
       "that PAGODA_MACHINE names.");
   explain->callback([options, &context] {
     const Subject subject = OpenSubject(options->what);  // what is wrong with it is said before any waiting
-    CatchStops();
     if (!UseMachineModel(options->measure, context.quiet, options->lock)) {
       context.exit_code = CodeOfNoRun();
       return;

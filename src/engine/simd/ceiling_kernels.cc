@@ -7,6 +7,7 @@
 // Functions carry their instruction set as an attribute, and call nothing that is compiled for another.
 #include "engine/simd/ceiling_kernels.h"
 
+#include <array>
 #include <cstring>
 #include <vector>
 
@@ -53,25 +54,6 @@ void ReadRunsAhead(const std::byte* base, const uint32_t* order, int64_t runs, i
     Prefetch(base + order[r + ahead] * run_bytes, run_bytes);
     ReadRuns(base, order + r, 1, run_bytes);
   }
-}
-
-constexpr int64_t kStreams = 8;
-constexpr int64_t kStreamBytes = 8 << 10;
-
-uint64_t ReadSideBySide(const std::byte* base, int64_t bytes) {
-  uint64_t sums[8] = {};
-  for (int64_t block = 0; block < bytes; block += kStreams * kStreamBytes) {
-    for (int64_t i = 0; i < kStreamBytes; i += kLine) {
-      for (int64_t s = 0; s < kStreams; ++s) {
-        uint64_t words[8];
-        std::memcpy(words, base + block + s * kStreamBytes + i, sizeof words);
-        for (int64_t j = 0; j < 8; ++j) sums[j] += words[j];
-      }
-    }
-  }
-  uint64_t all = 0;
-  for (const uint64_t& sum : sums) all += sum;
-  return all;
 }
 
 void Copy(std::byte* to, const std::byte* from, int64_t bytes) {
@@ -133,26 +115,6 @@ PAGODA_AVX2 void ReadRunsAheadAvx2(const std::byte* base, const uint32_t* order,
   for (const __m256i& sum : sums) asm volatile("" ::"x"(sum));
 }
 
-PAGODA_AVX2 uint64_t ReadSideBySideAvx2(const std::byte* base, int64_t bytes) {
-  __m256i sums[kStreams];
-  for (__m256i& sum : sums) sum = _mm256_setzero_si256();
-  for (int64_t block = 0; block < bytes; block += kStreams * kStreamBytes) {
-    for (int64_t i = 0; i < kStreamBytes; i += 32) {
-      for (int64_t s = 0; s < kStreams; ++s) {
-        const std::byte* const from = base + block + s * kStreamBytes + i;
-        sums[s] = _mm256_add_epi64(sums[s], _mm256_load_si256(reinterpret_cast<const __m256i*>(from)));
-      }
-    }
-  }
-  __m256i all = sums[0];
-  for (int64_t s = 1; s < kStreams; ++s) all = _mm256_add_epi64(all, sums[s]);
-  uint64_t words[4];
-  std::memcpy(words, &all, sizeof words);
-  uint64_t sum = 0;
-  for (const uint64_t& word : words) sum += word;
-  return sum;
-}
-
 PAGODA_AVX2 void CopyAvx2(std::byte* to, const std::byte* from, int64_t bytes) {
   for (int64_t i = 0; i < bytes; i += 256) {
     __m256i block[8];
@@ -207,26 +169,6 @@ PAGODA_AVX512 void ReadRunsAheadAvx512(const std::byte* base, const uint32_t* or
   for (const __m512i& sum : sums) asm volatile("" ::"v"(sum));
 }
 
-PAGODA_AVX512 uint64_t ReadSideBySideAvx512(const std::byte* base, int64_t bytes) {
-  __m512i sums[kStreams];
-  for (__m512i& sum : sums) sum = _mm512_setzero_si512();
-  for (int64_t block = 0; block < bytes; block += kStreams * kStreamBytes) {
-    for (int64_t i = 0; i < kStreamBytes; i += 64) {
-      for (int64_t s = 0; s < kStreams; ++s) {
-        const std::byte* const from = base + block + s * kStreamBytes + i;
-        sums[s] = _mm512_add_epi64(sums[s], _mm512_load_si512(reinterpret_cast<const __m512i*>(from)));
-      }
-    }
-  }
-  __m512i all = sums[0];
-  for (int64_t s = 1; s < kStreams; ++s) all = _mm512_add_epi64(all, sums[s]);
-  uint64_t words[8];
-  std::memcpy(words, &all, sizeof words);
-  uint64_t sum = 0;
-  for (const uint64_t& word : words) sum += word;
-  return sum;
-}
-
 PAGODA_AVX512 void CopyAvx512(std::byte* to, const std::byte* from, int64_t bytes) {
   for (int64_t i = 0; i < bytes; i += 256) {
     __m512i block[4];
@@ -274,13 +216,24 @@ std::vector<FlopLoop> FindFlopLoops() {
 MemoryLoops FindMemoryLoops() {
 #if defined(__x86_64__)
   const sys::CpuFeatures features = sys::DetectCpuFeatures();
-  if (features.avx512) return {ReadRunsAvx512, ReadRunsAheadAvx512, ReadSideBySideAvx512, CopyAvx512};
-  if (features.avx2) return {ReadRunsAvx2, ReadRunsAheadAvx2, ReadSideBySideAvx2, CopyAvx2};
+  if (features.avx512) return {ReadRunsAvx512, ReadRunsAheadAvx512, CopyAvx512};
+  if (features.avx2) return {ReadRunsAvx2, ReadRunsAheadAvx2, CopyAvx2};
 #endif
-  return {ReadRuns, ReadRunsAhead, ReadSideBySide, Copy};
+  return {ReadRuns, ReadRunsAhead, Copy};
 }
 
 }  // namespace
+
+std::span<const uint32_t> SideBySideOrder() {
+  static const auto order = [] {
+    constexpr uint32_t kStreams = 8;
+    std::array<uint32_t, kSideBySideBytes / kSideBySideRun> runs;
+    for (uint32_t i = 0; i < runs.size(); ++i)
+      runs[i] = i % kStreams * (runs.size() / kStreams) + i / kStreams;
+    return runs;
+  }();
+  return order;
+}
 
 std::span<const FlopLoop> UsableFlopLoops() {
   static const std::vector<FlopLoop> loops = FindFlopLoops();

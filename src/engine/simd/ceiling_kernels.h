@@ -23,12 +23,15 @@ struct MemoryLoops {
   // there.
   void (*read_runs_ahead)(const std::byte* base, const uint32_t* order, int64_t runs, int64_t run_bytes,
                           int64_t ahead) = nullptr;
-  // Loads `bytes` (a multiple of 64 KiB) as eight streams side by side: where a core keeps only so many lines
-  // of one stream under way, several are faster. Returns the sum of the 8-byte words.
-  uint64_t (*read_side_by_side)(const std::byte* base, int64_t bytes) = nullptr;
   // Copies `bytes` (a multiple of 256) between 64-byte aligned buffers past the caches.
   void (*copy)(std::byte* to, const std::byte* from, int64_t bytes) = nullptr;
 };
+
+// The runs of 256 bytes of 64 KiB in the order of eight streams side by side: where a core keeps only so many
+// lines of one stream under way, several are faster.
+inline constexpr int64_t kSideBySideBytes = 64 << 10;
+inline constexpr int64_t kSideBySideRun = 256;
+std::span<const uint32_t> SideBySideOrder();
 
 // Those that this machine runs, from scalar up.
 std::span<const FlopLoop> UsableFlopLoops();

@@ -36,7 +36,6 @@ constexpr int64_t kTaskBytes = int64_t{4} << 20;
 // Bytes that a thread asks for ahead of the run that it reads: latency times bandwidth of one core (100 ns x
 // 20 GB/s).
 constexpr int64_t kAheadBytes = 2048;
-constexpr int64_t kSideBySideBytes = 64 << 10;
 constexpr int kFlopTasksPerThread = 32;
 constexpr int64_t kLeastBufferBytes = 16 * kTaskBytes;
 
@@ -239,6 +238,12 @@ class Measurement {
     return slices_done++ % (result_.buffer_bytes / Slice()) * Slice();
   }
 
+  void ReadSideBySide(const std::byte* from, int64_t bytes) const {
+    const std::span<const uint32_t> order = SideBySideOrder();
+    for (int64_t at = 0; at < bytes; at += kSideBySideBytes)
+      memory_.read_runs(from + at, order.data(), std::ssize(order), kSideBySideRun);
+  }
+
   // The better of one stream per thread and of eight side by side.
   bool MeasureStreams() {
     if (!options_.streams) return true;
@@ -256,7 +261,7 @@ class Measurement {
         read_slice([&](const std::byte* from) { memory_.read_runs(from, &kFirst, 1, kTaskBytes); });
       };
       const auto several = [&] {
-        read_slice([&](const std::byte* from) { memory_.read_side_by_side(from, kTaskBytes); });
+        read_slice([&](const std::byte* from) { ReadSideBySide(from, kTaskBytes); });
       };
       Keep(result_.read, {threads, 0, TimeBest(Slice(), {one, several})}, &ReadCeiling::gb_per_s);
     }
@@ -301,7 +306,7 @@ class Measurement {
       ways.emplace_back([&] {
         read_slice([&](const uint32_t* runs) {
           for (int64_t r = 0; r < per_task; ++r)
-            memory_.read_side_by_side(source_.data() + runs[r] * run_bytes, run_bytes);
+            ReadSideBySide(source_.data() + runs[r] * run_bytes, run_bytes);
         });
       });
     }

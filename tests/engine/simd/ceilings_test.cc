@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -89,17 +91,23 @@ TEST(Ceilings, TheWidestOfEachDtypeWhenNotEveryIsaIsWanted) {
 #endif
 }
 
-TEST(Ceilings, WhatIsNotWantedIsNotMeasured) {
-  CeilingOptions options = Tiny();
-  options.flops = options.streams = options.copy = false;
+// What options give, whose steps must be as many as were announced.
+MachineCeilings MeasureAndCountSteps(CeilingOptions options) {
   int last = 0, announced = 0;
   options.on_step = [&](std::string_view, int done, int all) {
     last = done;
     announced = all;
     return true;
   };
-  const MachineCeilings c = MeasureCeilings(options);
+  MachineCeilings ceilings = MeasureCeilings(options);
   EXPECT_EQ(last + 1, announced);
+  return ceilings;
+}
+
+TEST(Ceilings, WhatIsNotWantedIsNotMeasured) {
+  CeilingOptions options = Tiny();
+  options.flops = options.streams = options.copy = false;
+  const MachineCeilings c = MeasureAndCountSteps(options);
   EXPECT_THAT(c.flops, SizeIs(0));
   EXPECT_THAT(c.copy, SizeIs(0));
   for (const ReadCeiling& read : c.read) EXPECT_GT(read.run_bytes, 0);
@@ -109,14 +117,7 @@ TEST(Ceilings, RoundsKeepOneFigureOfEachThing) {
   CeilingOptions options = Tiny();
   const MachineCeilings once = MeasureCeilings(options);
   options.rounds = 3;
-  int last = 0, announced = 0;
-  options.on_step = [&](std::string_view, int done, int all) {
-    last = done;
-    announced = all;
-    return true;
-  };
-  const MachineCeilings c = MeasureCeilings(options);
-  EXPECT_EQ(last + 1, announced);
+  const MachineCeilings c = MeasureAndCountSteps(options);
   EXPECT_THAT(c.read, SizeIs(once.read.size()));
   EXPECT_THAT(c.flops, SizeIs(once.flops.size()));
   EXPECT_THAT(c.copy, SizeIs(once.copy.size()));
@@ -196,13 +197,15 @@ TEST(CeilingKernels, ReadsStayInTheirRuns) {
   WidestMemoryLoops().read_runs(buffer.data(), order.data() + 1, 1, 4 * kRun);
 }
 
-TEST(CeilingKernels, StreamsSideBySideReadEveryWordOnce) {
-  constexpr size_t kWords = (128 << 10) / sizeof(uint64_t);
-  Buffer block(kWords * sizeof(uint64_t));
-  for (size_t i = 0; i < kWords; ++i) reinterpret_cast<uint64_t*>(block.data())[i] = i * i;
-  uint64_t want = 0;
-  for (size_t i = 0; i < kWords; ++i) want += i * i;
-  EXPECT_EQ(WidestMemoryLoops().read_side_by_side(block.data(), static_cast<int64_t>(block.size())), want);
+TEST(CeilingKernels, StreamsSideBySideReadEveryRunOnce) {
+  const std::span<const uint32_t> order = SideBySideOrder();
+  std::vector<uint32_t> sorted(order.begin(), order.end());
+  std::sort(sorted.begin(), sorted.end());
+  std::vector<uint32_t> every(kSideBySideBytes / kSideBySideRun);
+  std::iota(every.begin(), every.end(), 0);
+  EXPECT_EQ(sorted, every);
+  const uint32_t apart = order[1] - order[0];
+  for (size_t i = 0; i < order.size(); ++i) EXPECT_EQ(order[i], i % 8 * apart + i / 8) << i;
 }
 
 TEST(CeilingKernels, EveryFlopLoopEndsAndIsDistinct) {

@@ -39,7 +39,7 @@ function(pagoda_test name)
   endif()
   gtest_discover_tests(${name} PROPERTIES LABELS "${ARG_LABELS}" DISCOVERY_MODE PRE_TEST)
   if(ARG_PER_ISA)
-    foreach(isa scalar avx2 avx512 avx512bf16)
+    foreach(isa scalar avx2 avx512 avx512bf16 amx)
       add_test(NAME ${name}.${isa} COMMAND ${name} --gtest_brief=1)
       set_tests_properties(${name}.${isa} PROPERTIES ENVIRONMENT PAGODA_ISA=${isa} SKIP_RETURN_CODE 77
                            LABELS "per_isa;${ARG_LABELS}")

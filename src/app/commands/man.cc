@@ -21,7 +21,7 @@ using Entry = std::pair<std::string_view, std::string_view>;
 constexpr std::array<Entry, 5> kEnvironment = {{
     {"PAGODA_THREADS", "Threads to compute with where no --threads is given (default: all CPUs)."},
     {"PAGODA_ISA",
-     "Instruction set of the kernels: scalar, avx2, avx512 or avx512bf16 (default: the fastest "
+     "Instruction set of the kernels: scalar, avx2, avx512, avx512bf16 or amx (default: the fastest "
      "that the CPU has)."},
     {"PAGODA_KERNELS",
      "Folder of libpagoda_kernels.so and its other links (default: beside the program, then ../lib)."},

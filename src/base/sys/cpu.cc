@@ -12,6 +12,12 @@
 
 #include "base/sys/small_file.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 namespace pagoda::sys {
 namespace {
 
@@ -107,6 +113,22 @@ int64_t ReadMemory(const std::filesystem::path& root) {
   return group && *group > 0 && *group < machine ? *group : machine;
 }
 
+#if defined(__x86_64__)
+// The compilers' own test says nothing of tiles in all their versions.
+bool HasTilesOfBf16() {
+  constexpr unsigned kAmxBf16 = 1U << 22;
+  constexpr unsigned kAmxTile = 1U << 24;
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & kAmxBf16) != 0 && (d & kAmxTile) != 0;
+}
+
+bool MayUseTiles() {
+  constexpr long kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
+  constexpr long kTileData = 18;               // XFEATURE_XTILEDATA
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+}
+#endif
+
 }  // namespace
 
 CpuFeatures DetectCpuFeatures() {
@@ -119,6 +141,7 @@ CpuFeatures DetectCpuFeatures() {
                     __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512cd") != 0 &&
                     __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vl") != 0;
   features.avx512_bf16 = features.avx512 && __builtin_cpu_supports("avx512bf16") != 0;
+  features.amx_bf16 = features.avx512_bf16 && HasTilesOfBf16() && MayUseTiles();
 #elif defined(__aarch64__)
   features.neon = true;
 #endif

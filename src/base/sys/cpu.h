@@ -15,8 +15,10 @@ struct CpuFeatures {
   bool avx2 = false;         // AVX2, FMA and F16C
   bool avx512 = false;       // AVX-512 F, BW, CD, DQ and VL, and avx2
   bool avx512_bf16 = false;  // bf16 dot products, and avx512
+  bool amx_bf16 = false;     // tile products of bf16, and avx512_bf16
   bool neon = false;
 };
+// Asks the kernel to let this process use tiles, which it must before any thread does.
 CpuFeatures DetectCpuFeatures();
 
 struct CacheInfo {

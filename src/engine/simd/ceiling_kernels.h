@@ -10,7 +10,7 @@ namespace pagoda {
 // A loop of floating-point operations on registers alone.
 struct FlopLoop {
   const char* dtype = "";  // of the inputs
-  const char* isa = "";    // "scalar", "avx2", "avx512", "avx512bf16", "neon"
+  const char* isa = "";    // "scalar", "avx2", "avx512", "avx512bf16", "amx", "neon"
   double flops_per_step = 0;
   void (*run)(int64_t steps) = nullptr;
 };

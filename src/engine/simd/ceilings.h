@@ -24,7 +24,7 @@ struct CopyCeiling {
   CeilingFigure gb_per_s;  // bytes read plus bytes written
 };
 struct FlopCeiling {
-  std::string isa;    // "scalar", "avx2", "avx512", "avx512bf16", "neon"
+  std::string isa;    // "scalar", "avx2", "avx512", "avx512bf16", "amx", "neon"
   std::string dtype;  // of the inputs: "f32", "bf16"
   int threads = 1;
   CeilingFigure gflop_per_s;  // of all threads; a multiply-add is two

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "base/sys/cpu.h"
 #include "pagoda/status.h"
 
 namespace pagoda {
@@ -21,15 +22,12 @@ bool HasSlowBf16Dots() { return __builtin_cpu_is("intel"); }
 std::vector<Isa> Detect() {
   std::vector<Isa> usable;
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-      __builtin_cpu_supports("avx512cd")) {
-    usable.push_back(Isa::kAvx512);
-    if (__builtin_cpu_supports("avx512bf16"))
-      usable.insert(HasSlowBf16Dots() ? usable.end() : usable.begin(), Isa::kAvx512Bf16);
-  }
-  // Every CPU with AVX2 and FMA also converts f16 (F16C); Highway's AVX2 target asks for all three.
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) usable.push_back(Isa::kAvx2);
+  const sys::CpuFeatures features = sys::DetectCpuFeatures();
+  if (features.amx_bf16) usable.push_back(Isa::kAmx);
+  if (features.avx512_bf16 && !HasSlowBf16Dots()) usable.push_back(Isa::kAvx512Bf16);
+  if (features.avx512) usable.push_back(Isa::kAvx512);
+  if (features.avx512_bf16 && HasSlowBf16Dots()) usable.push_back(Isa::kAvx512Bf16);
+  if (features.avx2) usable.push_back(Isa::kAvx2);
 #elif defined(__aarch64__)
   usable.push_back(Isa::kNeon);
 #endif
@@ -62,6 +60,8 @@ std::string_view NameOf(Isa isa) {
       return "avx512";
     case Isa::kAvx512Bf16:
       return "avx512bf16";
+    case Isa::kAmx:
+      return "amx";
     case Isa::kNeon:
       return "neon";
   }

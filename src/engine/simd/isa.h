@@ -6,9 +6,9 @@
 
 namespace pagoda {
 
-enum class Isa { kScalar, kAvx2, kAvx512, kAvx512Bf16, kNeon };
+enum class Isa { kScalar, kAvx2, kAvx512, kAvx512Bf16, kAmx, kNeon };
 
-// "scalar", "avx2", "avx512", "avx512bf16", "neon": the values of PAGODA_ISA.
+// "scalar", "avx2", "avx512", "avx512bf16", "amx", "neon": the values of PAGODA_ISA.
 std::string_view NameOf(Isa isa);
 
 // What was compiled in and this machine runs, the fastest first; scalar is always last.

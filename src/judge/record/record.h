@@ -142,7 +142,7 @@ struct BandwidthCeiling {
 };
 
 struct ComputeCeiling {
-  std::string isa;    // "scalar", "avx2", "avx512", "avx512bf16"
+  std::string isa;    // "scalar", "avx2", "avx512", "avx512bf16", "amx"
   std::string dtype;  // of the inputs
   int threads = 1;
   double gflop_per_s = 0;

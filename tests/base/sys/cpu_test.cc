@@ -20,6 +20,8 @@ TEST(Cpu, FeaturesAgreeWithWhatTheKernelLists) {
   EXPECT_EQ(features.avx2, has("avx2") && has("fma") && has("f16c"));
   EXPECT_EQ(features.avx512, has("avx512f") && has("avx512bw") && has("avx512dq") && has("avx512vl"));
   EXPECT_EQ(features.avx512_bf16, has("avx512_bf16"));
+  // The kernel may refuse what it lists.
+  EXPECT_LE(features.amx_bf16, has("amx_tile") && has("amx_bf16"));
 }
 
 TEST(Cpu, ThisMachineIsDescribed) {

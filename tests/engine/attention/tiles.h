@@ -85,6 +85,7 @@ class Tile {
   }
 
   float at(int64_t key, int64_t head, int64_t d) const { return memory_.at(Index(key, head, d)); }
+  void Set(int64_t key, int64_t head, int64_t d, float value) { memory_.Set(Index(key, head, d), value); }
 
   KeyRun run;
 

@@ -28,10 +28,18 @@ TEST(Isa, Bf16DotsFollowAvx512WhereTheyHaveHalfItsRate) {
 #endif
 }
 
+TEST(Isa, TilesComeFirst) {
+  const auto tiles = std::find(UsableIsas().begin(), UsableIsas().end(), Isa::kAmx);
+  if (tiles == UsableIsas().end()) GTEST_SKIP() << "no AMX on this machine";
+  EXPECT_EQ(tiles, UsableIsas().begin());
+}
+
 TEST(Isa, NamesAreThoseOfTheEnvironmentVariable) {
   EXPECT_EQ(NameOf(Isa::kScalar), "scalar");
   EXPECT_EQ(NameOf(Isa::kAvx2), "avx2");
   EXPECT_EQ(NameOf(Isa::kAvx512), "avx512");
+  EXPECT_EQ(NameOf(Isa::kAvx512Bf16), "avx512bf16");
+  EXPECT_EQ(NameOf(Isa::kAmx), "amx");
   EXPECT_EQ(NameOf(Isa::kNeon), "neon");
 }
 

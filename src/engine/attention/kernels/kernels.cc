@@ -55,6 +55,43 @@ const AttentionKernels& DotKernels() {
   }();
   return table;
 }
+
+// The AVX-512 table with the products of many rows in bf16 on tiles. K and q stand as the dot products take
+// them.
+void TileQkTile(DType dtype, const float* k, int64_t k_ld, int64_t keys, const float* q, int64_t panel_stride,
+                int64_t rows, int64_t dim, float scale, float* scores, int64_t ld,
+                const PrefetchList& ahead) {
+  if (dtype == DType::kBF16)
+    return amx::QkTile(k, k_ld, keys, q, panel_stride, rows, dim, scale, scores, ld, ahead);
+  Wide().qk_tile(dtype, k, k_ld, keys, q, panel_stride, rows, dim, scale, scores, ld, ahead);
+}
+
+void TileLoadV(DType dtype, const KeyRun& v, float* out, int64_t tile_keys, int64_t first_key) {
+  if (dtype == DType::kBF16) return amx::LoadV(v, out, tile_keys, first_key);
+  Wide().load_v(dtype, v, out, tile_keys, first_key);
+}
+
+void TilePvTile(DType dtype, const float* weights, int64_t ld, int64_t keys, const float* v,
+                int64_t tile_keys, int64_t rows, int64_t dim, float* acc, int64_t acc_ld,
+                const PrefetchList& ahead) {
+  if (dtype == DType::kBF16)
+    return amx::PvTile(weights, ld, keys, v, tile_keys, rows, dim, acc, acc_ld, ahead);
+  Wide().pv_tile(dtype, weights, ld, keys, v, tile_keys, rows, dim, acc, acc_ld, ahead);
+}
+
+const AttentionKernels& TileKernels() {
+  static const AttentionKernels table = [] {
+    AttentionKernels kernels = Wide();
+    kernels.isa = Isa::kAmx;
+    kernels.load_k = DotLoadK;
+    kernels.pack_lane = DotPackLane;
+    kernels.qk_tile = TileQkTile;
+    kernels.load_v = TileLoadV;
+    kernels.pv_tile = TilePvTile;
+    return kernels;
+  }();
+  return table;
+}
 #endif
 
 }  // namespace
@@ -62,6 +99,7 @@ const AttentionKernels& DotKernels() {
 const AttentionKernels& AttentionKernelsFor(Isa isa) {
 #if defined(__x86_64__)
   if (isa == Isa::kAvx512Bf16) return DotKernels();
+  if (isa == Isa::kAmx) return TileKernels();
 #endif
   const AttentionKernels* vector = HighwayAttentionKernels(isa);
   return vector != nullptr ? *vector : kAttentionKernelsScalar;

@@ -4,7 +4,7 @@
 //   few rows:  scores [row][key]. K and V are read where they lie, widened in registers, and each element is
 //              used for every row at once. Right when memory is the limit (decode).
 //   many rows: scores [key][row]. K and V tiles are loaded once into the form in which the table multiplies
-//              their type - widened to f32, or K in pairs of bf16 where there is an instruction for those -
+//              their type - widened to f32, or in pairs of bf16 where there are instructions for those -
 //              and multiplied by a register-blocked GEMM. With rows in the vector lanes neither K nor the
 //              scores are ever transposed. Right when arithmetic is the limit (prefill).
 #pragma once

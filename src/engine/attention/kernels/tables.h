@@ -21,6 +21,15 @@ void QkTile(const float* k, int64_t k_ld, int64_t keys, const float* q, int64_t 
             int64_t dim, float scale, float* scores, int64_t ld, const PrefetchList& ahead);
 }  // namespace avx512bf16
 
+// kernels/amx.cc: the same of the table for tiles.
+namespace amx {
+void QkTile(const float* k, int64_t k_ld, int64_t keys, const float* q, int64_t panel_stride, int64_t rows,
+            int64_t dim, float scale, float* scores, int64_t ld, const PrefetchList& ahead);
+void LoadV(const KeyRun& v, float* out, int64_t tile_keys, int64_t first_key);
+void PvTile(const float* weights, int64_t ld, int64_t keys, const float* v, int64_t tile_keys, int64_t rows,
+            int64_t dim, float* acc, int64_t acc_ld, const PrefetchList& ahead);
+}  // namespace amx
+
 // Makes ActiveAttentionKernels return `kernels` until called with null: a table that counts and forwards
 // shows what a variant reads without a build of its own. Not while a launch is running.
 void OverrideAttentionKernels(const AttentionKernels* kernels);

@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <future>
 #include <numeric>
+#include <thread>
 #include <vector>
 
 #include "engine/attention/keys.h"
@@ -465,6 +467,93 @@ TEST(Kernels, PvTileAddsEveryWeightedRow) {
         }
       }
     }
+  }
+}
+
+// Rows stop at different keys, and a variant multiplies up to the last that any row of a call sees: how many
+// that are, and which rows, must not show in the bits.
+TEST(Kernels, AnOutputHasTheSameBitsInAnyCompany) {
+  constexpr int64_t kRows = 70;
+  Random random(14);
+  for (const DType dtype : kFloatTypes) {
+    for (const int64_t dim : {1, 33, 100, 256}) {
+      for (const int64_t tile_keys : {1, 2, 31, 47, 96, 131}) {
+        const Tile v(random, dtype, tile_keys, 1, dim);
+        const int64_t padded = Kernels().dim_pad(dim);
+        const Elements loaded(tile_keys * padded);
+        Kernels().load_v(dtype, v.run, loaded.floats(), tile_keys, 0);
+        const int64_t ld = (kRows + Kernels().row_lanes - 1) / Kernels().row_lanes * Kernels().row_lanes;
+        std::vector<float> factors(tile_keys * kRows);
+        for (float& factor : factors) factor = static_cast<float>(random.Normal());
+        // Row `row`, which sees `seen` keys, as the last of `rows` rows that are multiplied up to `keys`.
+        const auto output = [&](int64_t row, int64_t seen, int64_t rows, int64_t keys) {
+          Elements weights(keys * ld, 0.0F);
+          for (int64_t j = 0; j < keys; ++j) {
+            for (int64_t r = 0; r < rows; ++r) {
+              const bool sees = r < rows - 1 || j < seen;
+              weights.Set(j * ld + r, sees ? factors[j * kRows + row - (rows - 1) + r] : 0.0F);
+            }
+          }
+          const Elements acc(rows * padded, 0.5F);
+          Kernels().pv_tile(dtype, weights.floats(), ld, keys, loaded.floats(), tile_keys, rows, dim,
+                            acc.floats(), padded, {});
+          return std::vector<float>(acc.floats() + (rows - 1) * padded, acc.floats() + rows * padded);
+        };
+        for (int repeat = 0; repeat < 10; ++repeat) {
+          const int64_t row = random.Between(0, kRows - 1);
+          const int64_t rows = random.Between(1, row + 1);
+          const int64_t seen = random.Between(1, tile_keys);
+          const int64_t keys = random.Between(seen, tile_keys);
+          ASSERT_EQ(output(row, seen, rows, keys), output(row, seen, 1, seen))
+              << NameOf(dtype) << " dim " << dim << ", the last of " << rows << " rows, " << seen << " of "
+              << keys << " keys";
+        }
+      }
+    }
+  }
+}
+
+// What a thread has in registers, however large, is still there when it is its turn again: several threads a
+// CPU, the same product over and over.
+TEST(Kernels, BitsSurviveOtherThreads) {
+  constexpr int64_t kKeys = 96;
+  constexpr int64_t kDim = 128;
+  constexpr int64_t kRows = 40;
+  const AttentionKernels& kernels = Kernels();
+  const auto differing = [&](DType dtype, uint64_t seed) {
+    Random random(seed);
+    const Tile k(random, dtype, kKeys, 1, kDim);
+    const Tile v(random, dtype, kKeys, 1, kDim);
+    const int64_t panels = (kRows + kernels.lanes - 1) / kernels.lanes;
+    const int64_t ld = panels * kernels.lanes;
+    const Elements q(panels * kernels.lanes * kDim, 0.0F);
+    for (int64_t r = 0; r < kRows; ++r) {
+      kernels.pack_lane(dtype, ElementAt(const_cast<void*>(k.run.base), r * k.run.slot_stride, dtype), kDim,
+                        r % kernels.lanes, q.floats() + r / kernels.lanes * kernels.lanes * kDim);
+    }
+    const Elements k_tile(kKeys * kDim);
+    const Elements v_tile(kKeys * kDim);
+    kernels.load_k(dtype, k.run, k_tile.floats(), kDim);
+    kernels.load_v(dtype, v.run, v_tile.floats(), kKeys, 0);
+    const auto product = [&] {
+      Elements scores(kKeys * ld);
+      Elements acc(kRows * kDim, 0.0F);
+      kernels.qk_tile(dtype, k_tile.floats(), kDim, kKeys, q.floats(), kernels.lanes * kDim, kRows, kDim,
+                      1.0F, scores.floats(), ld, {});
+      kernels.pv_tile(dtype, scores.floats(), ld, kKeys, v_tile.floats(), kKeys, kRows, kDim, acc.floats(),
+                      kDim, {});
+      return std::vector<float>(acc.floats(), acc.floats() + acc.count());
+    };
+    const std::vector<float> want = product();
+    int wrong = 0;
+    for (int i = 0; i < 500; ++i) wrong += product() == want ? 0 : 1;
+    return wrong;
+  };
+  for (const DType dtype : kFloatTypes) {
+    std::vector<std::future<int>> threads;
+    for (unsigned i = 0; i < 4 * std::max(1U, std::thread::hardware_concurrency()); ++i)
+      threads.push_back(std::async(std::launch::async, differing, dtype, i));
+    for (std::future<int>& thread : threads) EXPECT_EQ(thread.get(), 0) << NameOf(dtype);
   }
 }
 

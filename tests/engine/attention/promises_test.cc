@@ -114,19 +114,28 @@ TEST_P(SoftmaxVariantPromises, AnyNumberOfThreadsGivesTheSameBits) {
 }
 
 // Threads may decide how prefill is cut into blocks. 260 rows are one block or several with a last one of 4
-// rows.
+// rows. Where a block's tiles begin, and how many of a tile's keys its last row sees, differ then.
 TEST_P(SoftmaxVariantPromises, BlocksOfAnySizeGiveTheSameBits) {
   if (!Promises(kThreadInvariant)) GTEST_SKIP() << "not promised";
-  ProblemSpec spec;
-  spec.contexts.assign(4, 300);
-  spec.queries.assign(4, 260);
-  spec.q_heads = spec.kv_heads = 2;
-  spec.head_dim = spec.head_dim_v = 40;
-  const Problem problem(spec);
-  const Result want = RunVariant(variant(), problem, 1);
-  for (const int threads : {2, 4, 8}) {
-    const Result got = RunVariant(variant(), problem, threads);
-    EXPECT_TRUE(SameBits(got.out, want.out) && SameBits(got.lse, want.lse)) << threads << " threads";
+  for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
+    for (const int64_t context : {300, 301}) {
+      for (const int64_t window_left : {-1, 130, 7}) {
+        ProblemSpec spec;
+        spec.dtype = dtype;
+        spec.contexts.assign(4, context);
+        spec.queries.assign(4, 260);
+        spec.q_heads = spec.kv_heads = 2;
+        spec.head_dim = spec.head_dim_v = 40;
+        spec.params.window_left = window_left;
+        const Problem problem(spec);
+        const Result want = RunVariant(variant(), problem, 1);
+        for (const int threads : {2, 4, 8}) {
+          const Result got = RunVariant(variant(), problem, threads);
+          EXPECT_TRUE(SameBits(got.out, want.out) && SameBits(got.lse, want.lse))
+              << threads << " threads: " << spec.Describe();
+        }
+      }
+    }
   }
 }
 

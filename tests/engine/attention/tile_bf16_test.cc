@@ -85,19 +85,19 @@ struct Unit {
     StoreHalf(first, count, 0, to);
     StoreHalf(second, count, 1, to);
   }
-  static void StoreFirst(const uint16_t* first, int64_t count, float* to) { StoreHalf(first, count, 0, to); }
+  static void StoreFirst(const uint16_t* first, int64_t count, float* to) {
+    std::memset(to, 0, 32 * sizeof(float));
+    StoreHalf(first, count, 0, to);
+  }
   static void StoreSecond(const uint16_t* second, int64_t count, float* to) {
     StoreHalf(second, count, 1, to);
   }
-  static void AddFirst(float weight, const float* words, float* acc) {
-    for (int i = 0; i < 16; ++i) acc[i] += weight * BF16ToF32(std::bit_cast<Word>(words[i]).half[0]);
-  }
-  static void SplitColumns(const float* weights, int64_t ld, int64_t pairs, uint32_t* upper, uint32_t* rest) {
+  static void SplitColumns(const float* weights, int64_t ld, int64_t keys, uint32_t* upper, uint32_t* rest) {
     for (int row = 0; row < 16; ++row) {
       for (int64_t p = 0; p < 16; ++p) {
         Word u = {};
         Word r = {};
-        for (int i = 0; i < 2 && p < pairs; ++i) {
+        for (int64_t i = 0; i < 2 && 2 * p + i < keys; ++i) {
           const float weight = weights[(2 * p + i) * ld + row];
           u.half[i] = static_cast<uint16_t>(std::bit_cast<uint32_t>(weight) >> 16);
           r.half[i] = std::isfinite(weight) ? F32ToBF16(weight - BF16ToF32(u.half[i])) : uint16_t{0};

@@ -102,7 +102,7 @@ HstuRows HstuRows::Start(const HstuContext& context, const HstuLayout& layout, c
                          std::byte* scratch) {
   HstuRows rows = StartEmpty(context, layout, block, scratch);
   if (!rows.few()) {
-    // Lanes past the last row are multiplied too; zeros keep stray denormals out of them.
+    // Lanes past the last row and elements past the last of a row are multiplied too.
     std::fill_n(rows.q_, block.heads * RoundUp(rows.rows_, layout.lanes_) * layout.q_ld_, 0.0F);
   }
   const TensorView& q = context.call.q;

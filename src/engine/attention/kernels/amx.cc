@@ -1,7 +1,8 @@
-// The operations of tile_bf16.h in instructions. The only file that uses AMX: everything in it has internal
-// linkage but the functions that kernels.cc puts into a table, so that no other code can end up here.
+// The operations of tile_bf16.h in instructions. The only file compiled with -mamx-tile and -mamx-bf16:
+// everything in it has internal linkage but the functions that kernels.cc puts into a table, so that no other
+// code can end up here.
 //
-// Tiles are written as assembler: the compilers' intrinsics take tile numbers as tokens of the preprocessor.
+// Tiles are written as assembler: GCC's intrinsics take the numbers of tiles as tokens of the preprocessor.
 #include <immintrin.h>
 
 #include <cstdint>
@@ -62,12 +63,6 @@ struct Unit {
     _mm512_storeu_si512(to + kTileRows, _mm512_mask_mov_epi16(odd, kUpper, b));
   }
 
-  // acc[0, 16) += weight * the first element of 16 words.
-  static void AddFirst(float weight, const float* words, float* acc) {
-    const __m512 v = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_loadu_si512(words), 16));
-    _mm512_storeu_ps(acc, _mm512_fmadd_ps(_mm512_set1_ps(weight), v, _mm512_loadu_ps(acc)));
-  }
-
   [[gnu::always_inline]] static inline void Transpose16(__m512i* m) {
     __m512i t[16];
 #pragma GCC unroll 16
@@ -98,26 +93,31 @@ struct Unit {
     for (int i = 0; i < 16; ++i) m[i] = t[i];
   }
 
-  // weights[key * ld + row] of `pairs` pairs of keys and 16 rows as two tiles of [row][pair] words: the upper
+  // weights[key * ld + row] of up to 32 keys and 16 rows as two tiles of [row][pair of keys] words: the upper
   // half of each weight, and what is left of it, rounded; nothing where there is no number left.
-  static void SplitColumns(const float* weights, int64_t ld, int64_t pairs, uint32_t* upper, uint32_t* rest) {
-    StoreWords(weights, ld, pairs, upper, [](__m512 v) { return _mm512_castps_si512(v); });
-    StoreWords(weights, ld, pairs, rest, [](__m512 v) { return Rest(v); });
+  static void SplitColumns(const float* weights, int64_t ld, int64_t keys, uint32_t* upper, uint32_t* rest) {
+    StoreWords(weights, ld, keys, upper, [](__m512 v) { return _mm512_castps_si512(v); });
+    StoreWords(weights, ld, keys, rest, [](__m512 v) { return Rest(v); });
   }
   template <class Part>
-  static void StoreWords(const float* weights, int64_t ld, int64_t pairs, uint32_t* to, Part part) {
+  static void StoreWords(const float* weights, int64_t ld, int64_t keys, uint32_t* to, Part part) {
     constexpr __mmask32 kUpper = 0xAAAAAAAA;
     __m512i m[kTileRows];
-    const auto word = [&](int64_t p) {
-      const __m512i a = part(_mm512_loadu_ps(weights + 2 * p * ld));
-      const __m512i b = part(_mm512_loadu_ps(weights + (2 * p + 1) * ld));
-      return _mm512_mask_mov_epi16(_mm512_srli_epi32(a, 16), kUpper, b);
+    const auto upper_half = [&](int64_t key) {
+      return _mm512_srli_epi32(part(_mm512_loadu_ps(weights + key * ld)), 16);
     };
-    if (pairs == kTileRows) {
+    const auto pair = [&](int64_t key) {
+      return _mm512_mask_mov_epi16(upper_half(key), kUpper, part(_mm512_loadu_ps(weights + (key + 1) * ld)));
+    };
+    if (keys == kTileDepth) {
 #pragma GCC unroll 16
-      for (int64_t p = 0; p < kTileRows; ++p) m[p] = word(p);
+      for (int64_t p = 0; p < kTileRows; ++p) m[p] = pair(2 * p);
     } else {
-      for (int64_t p = 0; p < kTileRows; ++p) m[p] = p < pairs ? word(p) : _mm512_setzero_si512();
+      for (int64_t p = 0; p < kTileRows; ++p) {
+        m[p] = 2 * p + 1 < keys    ? pair(2 * p)
+               : 2 * p + 1 == keys ? upper_half(2 * p)
+                                   : _mm512_setzero_si512();
+      }
     }
     Transpose16(m);
 #pragma GCC unroll 16

@@ -19,6 +19,10 @@ namespace pagoda {
 // Blocks of up to this many rows per kv head take the few-row loops. Above it a tile is worth widening.
 inline constexpr int64_t kFewRows = 8;
 
+// pv_tile may add up so many keys of a tile, counted from its first, before it adds the sum to the others.
+// What is promised the same bits whatever it is computed with begins its tiles at multiples of this.
+inline constexpr int64_t kKeyChunk = 32;
+
 // Rows of memory to ask for while something else is computed; count 0 asks for nothing.
 struct Prefetch {
   const void* base = nullptr;
@@ -106,7 +110,7 @@ struct AttentionKernels {
   // V of keys first_key.. of a tile of `tile_keys` to out, which holds tile_keys * dim_pad(dim) floats.
   // All keys of a tile are loaded, in order, before it is multiplied.
   void (*load_v)(DType dtype, const KeyRun& v, float* out, int64_t tile_keys, int64_t first_key);
-  // A row of q to lane `lane` of a panel of `lanes` rows, dim_pad(dim) * lanes in all.
+  // A row of q to lane `lane` of a panel of `lanes` rows, dim_pad(dim) * lanes in all, which begins as zeros.
   void (*pack_lane)(DType dtype, const void* row, int64_t dim, int64_t lane, float* panel);
   // scores[key * ld + row] = scale * k(key) . q(row) for keys [0, keys) and rows [0, rows) rounded up to
   // row_lanes. Panel i of q begins at q + i * panel_stride. Asks for the rows of `ahead`, evenly over its
@@ -115,7 +119,8 @@ struct AttentionKernels {
                   int64_t panel_stride, int64_t rows, int64_t dim, float scale, float* scores, int64_t ld,
                   const PrefetchList& ahead);
   // acc[row * acc_ld + d] += sum over keys [0, keys) of weights[key * ld + row] * v(key, d) for rows
-  // [0, rows) and d up to dim_pad(dim).
+  // [0, rows) and d up to dim_pad(dim). Weights up to the next multiple of row_lanes rows are read, whatever
+  // they are.
   void (*pv_tile)(DType dtype, const float* weights, int64_t ld, int64_t keys, const float* v,
                   int64_t tile_keys, int64_t rows, int64_t dim, float* acc, int64_t acc_ld,
                   const PrefetchList& ahead);

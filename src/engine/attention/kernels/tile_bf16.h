@@ -1,7 +1,7 @@
 // bf16 on a unit that multiplies tiles: AMX.
 //
-// One instruction adds the product of 16 rows of 32 bf16 and 32 rows of 16, sixteen times the products of an
-// AVX-512 instruction. Products are exact and sums are f32.
+// In 16 cycles one instruction adds the product of 16 rows of 32 bf16 and 32 rows of 16: sixteen times what
+// AVX-512 does in f32 or with its dot products. Products are exact, sums are f32; subnormal numbers are 0.
 //   q.k: K is the left side, as it is stored; q the right, in pairs, as dot_bf16.h packs it.
 //   p.v: a weight is the sum of two bf16, its upper half and what is left of it rounded, within 2^-16 of it;
 //        V is the right side, two keys a pair. Weights as one bf16 would not pass the gate
@@ -68,9 +68,9 @@ inline void QkBlock(const float* k, int64_t k_ld, int64_t keys, const float* q, 
                     float* scores, int64_t ld, Portions& portions) {
   Repeat<kLeft * kRight>([]<int kSum>() { Unit::template Zero<kSum>(); });
   for (int64_t x = 0; x < steps; ++x, k += kTileRows, q += kTileRows * kPanel) {
-    portions.AskForNext();
     Repeat<kRight>([&]<int j>() { Unit::template Load<kRightTile + j>(q + j * kTileRows, kPanel * kWord); });
     Repeat<kLeft>([&]<int i>() {
+      portions.AskForNext();
       constexpr int kTile = kLeftTile + i % 2;
       Unit::template Load<kTile>(k + i * kTileRows * k_ld, k_ld * kWord);
       Repeat<kRight>([]<int j>() { Unit::template Dot<i * kRight + j, kTile, kRightTile + j>(); });
@@ -93,7 +93,7 @@ inline void QkTile(const float* k, int64_t k_ld, int64_t keys, const float* q, i
   if (keys == 0 || rows == 0) return;
   const int64_t steps = (dim + kTileDepth - 1) / kTileDepth;
   const int64_t panels = (rows + kPanel - 1) / kPanel;
-  Portions portions(ahead, (keys + kPanel - 1) / kPanel * panels * steps, 1);
+  Portions portions(ahead, (keys + kTileRows - 1) / kTileRows * panels * steps, 1);
   // Blocks of kLeft tiles of keys for all rows.
   const auto block = [&]<int kLeft>() {
     const int64_t count = Fewer(keys, kLeft * kTileRows);
@@ -120,7 +120,8 @@ inline void QkTile(const float* k, int64_t k_ld, int64_t keys, const float* q, i
   if (keys >= kTileRows) block.template operator()<1>();
   if (keys > 0) {
     TileShapes shapes;
-    for (const int tile : {0, 1, kLeftTile}) shapes.Set(tile, keys, kTileBytes);
+    for (int sum = 0; sum < 2; ++sum) shapes.Set(sum, keys, kTileBytes);
+    shapes.Set(kLeftTile, keys, kTileBytes);
     Unit::Configure(shapes);
     block.template operator()<1>();
   }
@@ -130,7 +131,7 @@ inline void QkTile(const float* k, int64_t k_ld, int64_t keys, const float* q, i
 // --- p.v. V stands in panels of 32 elements, [panel][pair of keys][32 words]: a word holds an element of
 // both keys; the even elements come first, as hwy.cc widens bf16.
 
-// AttentionKernels::load_v for bf16.
+// AttentionKernels::load_v for bf16. The other half of a last key's words is 0.
 template <class Unit>
 inline void LoadV(const KeyRun& v, float* out, int64_t tile_keys, int64_t first_key) {
   const int64_t panel_words = (tile_keys + 1) / 2 * kPanel;
@@ -181,9 +182,9 @@ inline void PvBlockOf32(const PvProduct& product, int64_t row, int64_t panel, Po
   Repeat<4>([&]<int kSum>() { Unit::template Load<kSum>(at(kSum), stride); });
   const float* v = product.v + panel * product.panel_words;
   for (int64_t c = 0; c < product.chunks; ++c, v += kTileRows * kPanel) {
-    portions.AskForNext();
     Repeat<2>([&]<int j>() { Unit::template Load<kRightTile + j>(v + j * kTileRows, kPanel * kWord); });
     Repeat<2>([&]<int kPart>() {
+      portions.AskForNext();
       Repeat<2>([&]<int i>() {
         Unit::template Load<kLeftTile + i>(product.Weights(c, row + i * kTileRows, kPart), kTileBytes);
         Repeat<2>([]<int j>() { Unit::template Dot<2 * i + j, kLeftTile + i, kRightTile + j>(); });
@@ -201,7 +202,6 @@ inline void PvBlockOf16(const PvProduct& product, int64_t row, int64_t panel, Po
   Repeat<2 * kPanels>([&]<int kSum>() { Unit::template Load<kSum>(acc + kSum * kTileRows, stride); });
   const float* v = product.v + panel * product.panel_words;
   for (int64_t c = 0; c < product.chunks; ++c, v += kTileRows * kPanel) {
-    portions.AskForNext();
     Repeat<2>([&]<int kPart>() {
       Unit::template Load<kLeftTile + kPart>(product.Weights(c, row, kPart), kTileBytes);
     });
@@ -209,7 +209,8 @@ inline void PvBlockOf16(const PvProduct& product, int64_t row, int64_t panel, Po
       Repeat<2>([&]<int j>() {
         Unit::template Load<kRightTile + j>(v + p * product.panel_words + j * kTileRows, kPanel * kWord);
       });
-      Repeat<2>([]<int kPart>() {
+      Repeat<2>([&]<int kPart>() {
+        portions.AskForNext();
         Repeat<2>([]<int j>() { Unit::template Dot<2 * p + j, kLeftTile + kPart, kRightTile + j>(); });
       });
     });
@@ -225,7 +226,7 @@ inline TileShapes PvShapes(int64_t rows, int64_t pairs) {
   for (int sum = 0; sum < 4; ++sum) shapes.Set(sum, many && sum < 2 ? kTileRows : second, kTileBytes);
   shapes.Set(kLeftTile, many ? kTileRows : rows, pairs * kWord);
   shapes.Set(kLeftTile + 1, second, pairs * kWord);
-  for (const int tile : {kRightTile, kRightTile + 1}) shapes.Set(tile, pairs, kTileBytes);
+  for (int j = 0; j < 2; ++j) shapes.Set(kRightTile + j, pairs, kTileBytes);
   return shapes;
 }
 
@@ -257,36 +258,60 @@ inline void PvRows(const PvProduct& product, int64_t rows, int64_t panels, Porti
 constexpr int64_t kMostRows = 64;
 constexpr int64_t kMostKeys = 4 * kTileDepth;
 
-// Up to kMostRows rows and kMostKeys keys.
+// The last, shorter chunk where the other half of its last word holds a key that isn't to be added: through a
+// copy without it.
 template <class Unit>
-inline void PvPart(const float* weights, int64_t ld, int64_t keys, const float* v, int64_t panel_words,
-                   int64_t rows, int64_t panels, float* acc, int64_t acc_ld, Portions& portions) {
-  // A last key without a partner goes alone: the other half of its words may hold anything.
-  const int64_t even = keys / 2 * 2;
-  const int64_t whole = even / kTileDepth;
-  const int64_t pairs = (even - whole * kTileDepth) / 2;
+inline void PvWithoutLast(PvProduct product, int64_t rows, int64_t panels, Portions& portions) {
+  constexpr int64_t kPanels = 8;
+  constexpr int64_t kChunkWords = kTileRows * kPanel;
+  alignas(64) uint32_t words[kPanels * kChunkWords];
+  const float* v = product.v;
+  const int64_t panel_words = product.panel_words;
+  product.v = reinterpret_cast<const float*>(words);
+  product.panel_words = kChunkWords;
+  const int64_t last = (product.pairs - 1) * kPanel;
+  for (; panels > 0; panels -= kPanels, v += kPanels * panel_words, product.acc += kPanels * kPanel) {
+    const int64_t count = Fewer(panels, kPanels);
+    for (int64_t i = 0; i < count; ++i) {
+      uint32_t* to = words + i * kChunkWords;
+      __builtin_memcpy(to, v + i * panel_words, (last + kPanel) * kWord);
+      for (int64_t j = last; j < last + kPanel; ++j) to[j] &= 0xFFFF;
+    }
+    PvRows<Unit>(product, rows, count, portions);
+  }
+}
+
+// Up to kMostRows rows and kMostKeys keys of a tile that has `tile_keys` from there on. A key is always added
+// in the same chunk and pair, so that no bit depends on how many come after it.
+template <class Unit>
+inline void PvPart(const float* weights, int64_t ld, int64_t keys, int64_t tile_keys, const float* v,
+                   int64_t panel_words, int64_t rows, int64_t panels, float* acc, int64_t acc_ld,
+                   Portions& portions) {
   const int64_t row_tiles = (rows + kTileRows - 1) / kTileRows;
   alignas(64) uint32_t words[2 * kMostRows * kMostKeys / 2];
   uint32_t* tile = words;
-  for (int64_t key = 0; key < even; key += kTileDepth) {
-    for (int64_t row = 0; row < rows; row += kTileRows, tile += 2 * kTileWords) {
-      Unit::SplitColumns(weights + key * ld + row, ld, Fewer(even - key, kTileDepth) / 2, tile,
+  for (int64_t key = 0; key < keys; key += kTileDepth) {
+    for (int64_t row = 0; row < rows; row += kTileRows, tile += 2 * kTileWords)
+      Unit::SplitColumns(weights + key * ld + row, ld, Fewer(keys - key, kTileDepth), tile,
                          tile + kTileWords);
-    }
   }
+  const int64_t whole = keys / kTileDepth;
+  const int64_t left = keys - whole * kTileDepth;
   if (whole > 0)
     PvRows<Unit>({words, row_tiles, whole, kTileRows, v, panel_words, acc, acc_ld}, rows, panels, portions);
-  if (pairs > 0) {
-    PvRows<Unit>({words + whole * row_tiles * 2 * kTileWords, row_tiles, 1, pairs,
-                  v + whole * kTileRows * kPanel, panel_words, acc, acc_ld},
-                 rows, panels, portions);
-  }
-  if (even == keys) return;
-  for (int64_t r = 0; r < rows; ++r) {
-    for (int64_t x = 0; x < panels * kPanel; x += kTileRows) {
-      Unit::AddFirst(weights[even * ld + r], v + x / kPanel * panel_words + even / 2 * kPanel + x % kPanel,
-                     acc + r * acc_ld + x);
-    }
+  if (left == 0) return;
+  const PvProduct product{.weights = words + whole * row_tiles * 2 * kTileWords,
+                          .row_tiles = row_tiles,
+                          .chunks = 1,
+                          .pairs = (left + 1) / 2,
+                          .v = v + whole * kTileRows * kPanel,
+                          .panel_words = panel_words,
+                          .acc = acc,
+                          .acc_ld = acc_ld};
+  if (left % 2 == 1 && keys < tile_keys) {
+    PvWithoutLast<Unit>(product, rows, panels, portions);
+  } else {
+    PvRows<Unit>(product, rows, panels, portions);
   }
 }
 
@@ -297,12 +322,13 @@ inline void PvTile(const float* weights, int64_t ld, int64_t keys, const float* 
   if (keys == 0 || rows == 0) return;
   const int64_t panel_words = (tile_keys + 1) / 2 * kPanel;
   const int64_t panels = (dim + kPanel - 1) / kPanel;
-  const int64_t calls = rows > kTileRows ? (rows + kPanel - 1) / kPanel * panels : (panels + 1) / 2;
-  Portions portions(ahead, calls * ((keys + kTileDepth - 1) / kTileDepth), 1);
-  for (; keys > 0; keys -= kMostKeys, weights += kMostKeys * ld, v += kMostKeys / 2 * kPanel) {
+  const int64_t chunks = (keys + kTileDepth - 1) / kTileDepth;
+  Portions portions(ahead, 2 * chunks * panels * ((rows + kPanel - 1) / kPanel), 1);
+  for (int64_t first = 0; first < keys; first += kMostKeys) {
     for (int64_t r = 0; r < rows; r += kMostRows) {
-      PvPart<Unit>(weights + r, ld, Fewer(keys, kMostKeys), v, panel_words, Fewer(rows - r, kMostRows),
-                   panels, acc + r * acc_ld, acc_ld, portions);
+      PvPart<Unit>(weights + first * ld + r, ld, Fewer(keys - first, kMostKeys), tile_keys - first,
+                   v + first / 2 * kPanel, panel_words, Fewer(rows - r, kMostRows), panels, acc + r * acc_ld,
+                   acc_ld, portions);
     }
   }
   Unit::Release();

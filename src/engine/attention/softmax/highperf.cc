@@ -7,11 +7,11 @@
 // all its kv heads, so that the memory sees a few long streams, with all query heads of a group packed as
 // rows; while one tile is multiplied the next is asked for through the page table. Partial results stay f32
 // and unnormalised; a second launch combines them. Reads Hk * (D + Dv) * sizeof(kv) per visible key and query
-// block; writes no K or V, but 4 * (Dv + 2) bytes per row and key range. FLOPs 2*Hq*(D + Dv) per (row,
-// visible key). Tasks: one per item and one per (cut block, kv head), in two launches; one launch where
-// nothing is cut. Wins: contexts from 4,096 on, few sequences, ragged batches, prefill. Loses: batches of
-// short sequences of one kv head, where a plain walk needs neither the second launch nor the partial results
-// (docs/performance.md).
+// block, and of prefill up to 31 keys before them; writes no K or V, but 4 * (Dv + 2) bytes per row and key
+// range. FLOPs 2*Hq*(D + Dv) per (row, visible key). Tasks: one per item and one per (cut block, kv head), in
+// two launches; one launch where nothing is cut. Wins: contexts from 4,096 on, few sequences, ragged batches,
+// prefill. Loses: batches of short sequences of one kv head, where a plain walk needs neither the second
+// launch nor the partial results (docs/performance.md).
 #include <algorithm>
 #include <tuple>
 
@@ -143,8 +143,11 @@ std::unique_ptr<SoftmaxPlanImpl> Plan(const NormalBatch& batch, int threads) {
     for (int64_t a = 0; a < count; a += queries) {
       for (int64_t h = 0; h < batch.kv_heads; ++h) {
         // Widened to the last block, however few rows that has, so that its bits don't depend on `queries`.
+        // So does the first tile: it begins where one of another block may.
         RowBlock block{b, a, std::min(queries, count - a), h, 1, true};
-        plan->items.push_back({block, VisibleKeys(batch, b, a, block.queries), -1});
+        KeyRange keys = VisibleKeys(batch, b, a, block.queries);
+        keys.begin -= keys.begin % kKeyChunk;
+        plan->items.push_back({block, keys, -1});
       }
     }
   }

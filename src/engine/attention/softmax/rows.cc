@@ -123,7 +123,7 @@ RowWork RowWork::Start(const RowContext& context, const RowLayout& layout, const
   const NormalBatch& batch = context.batch;
   const TensorView& q = context.call.q;
   if (!work.few()) {
-    // Lanes past the last row are multiplied too; zeros keep stray denormals out of them.
+    // Lanes past the last row and elements past the last of a row are multiplied too.
     std::fill_n(work.q_, block.heads * RoundUp(work.rows_, layout.lanes_) * layout.q_ld_, 0.0F);
   }
   for (int64_t h = 0; h < block.heads; ++h) {

@@ -37,7 +37,8 @@ struct HstuParams {
   // A row sees so many keys before it, 0: all. All targets stand where the history ends, all contextual keys
   // just before the first key behind them.
   int64_t max_attn_len = 0;
-  // The last so many rows of the history, and the targets, see all of it nevertheless.
+  // The last so many rows of the history, and the targets, see all of it nevertheless. Nothing without
+  // max_attn_len.
   int64_t min_full_attn_seq_len = 0;
 };
 

@@ -426,7 +426,10 @@ bool Applies(PlantedFault fault, const judge::CaseSpec& spec) {
     case PlantedFault::kNoTailMask:
       return any([&](int64_t keys, int64_t) { return (keys - spec.targets) % spec.page_size != 0; });
     case PlantedFault::kMiddlePageDropped:
-      return any([&](int64_t keys, int64_t rows) { return keys - spec.page_size >= rows; });
+      // Of softmax the page's keys are taken from the sequence, which must still have as many as rows.
+      return any([&](int64_t keys, int64_t rows) {
+        return judge::IsHstu(spec.op) ? keys - spec.targets > spec.page_size : keys - spec.page_size >= rows;
+      });
     case PlantedFault::kTargetsShifted:
       return spec.targets > 0 && spec.queries[0] > spec.targets;  // else there is no row before
     case PlantedFault::kGroupsIgnored:

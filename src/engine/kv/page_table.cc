@@ -42,11 +42,13 @@ ResolvedTable ResolveCsr(const PageTable& table, int64_t batch, int64_t page_siz
     const int64_t end = indptr[b + 1];
     if (end < begin) {
       Refuse(fmt::format("kv_indptr[{}]", b + 1),
-             fmt::format("= {} is below kv_indptr[{}] = {}; offsets must not decrease", end, b, begin));
+             fmt::format("= {} is below kv_indptr[{}] = {}; offsets must not decrease (sequence {})", end, b,
+                         begin, b));
     }
     if (end > indices.size()) {
-      Refuse(fmt::format("kv_indptr[{}]", b + 1),
-             fmt::format("= {} goes past the {} entries of kv_indices", end, indices.size()));
+      Refuse(
+          fmt::format("kv_indptr[{}]", b + 1),
+          fmt::format("= {} goes past the {} entries of kv_indices (sequence {})", end, indices.size(), b));
     }
     const int64_t pages = end - begin;
     const int64_t tail = last[b];
@@ -91,12 +93,14 @@ ResolvedTable ResolvePadded(const PageTable& table, int64_t batch, int64_t page_
   out.page_begin.assign(1, 0);
   for (int64_t b = 0; b < batch; ++b) {
     const int64_t len = lens[b];
-    if (len < 0) Refuse(fmt::format("context_lens[{}]", b), fmt::format("= {} must not be negative", len));
+    if (len < 0)
+      Refuse(fmt::format("context_lens[{}]", b),
+             fmt::format("= {} must not be negative (sequence {})", len, b));
     const int64_t pages = len / page_size + (len % page_size != 0);
     if (pages > view.shape[1]) {
       Refuse(fmt::format("context_lens[{}]", b),
-             fmt::format("= {} needs {} pages of {}, but block_table has room for {}", len, pages, page_size,
-                         view.shape[1]));
+             fmt::format("= {} needs {} pages of {}, but block_table has room for {} (sequence {})", len,
+                         pages, page_size, view.shape[1], b));
     }
     TensorView row = TensorView::Dense(view.data, view.dtype, {view.shape[1]});
     row.data = static_cast<std::byte*>(view.data) + b * view.strides[0] * SizeOf(view.dtype);
@@ -137,6 +141,15 @@ ResolvedTable ResolveTable(const PageTable& table, int64_t batch, int64_t page_s
   }
   if (!table.is_csr() && table.block_table.empty())
     Refuse("page_table", "has neither kv_indptr nor block_table");
+  const auto only_of = [](const TensorView& given, std::string_view field, std::string_view form) {
+    if (!given.empty()) Refuse(field, fmt::format("belongs to the form of {}, which isn't given", form));
+  };
+  if (table.is_csr()) {
+    only_of(table.context_lens, "context_lens", "block_table");
+  } else {
+    only_of(table.indices, "kv_indices", "kv_indptr");
+    only_of(table.last_page_len, "kv_last_page_len", "kv_indptr");
+  }
   return table.is_csr() ? ResolveCsr(table, batch, page_size, num_pages)
                         : ResolvePadded(table, batch, page_size, num_pages);
 }
@@ -151,8 +164,8 @@ std::vector<int64_t> ResolveOffsets(const TensorView& offsets, std::string_view 
     if (i == 0 ? out[i] != 0 : out[i] < before) {
       Refuse(fmt::format("{}[{}]", field, i),
              i == 0 ? fmt::format("= {} must be 0", out[i])
-                    : fmt::format("= {} is below {}[{}] = {}; offsets must not decrease", out[i], field,
-                                  i - 1, before));
+                    : fmt::format("= {} is below {}[{}] = {}; offsets must not decrease (sequence {})",
+                                  out[i], field, i - 1, before, i - 1));
     }
   }
   return out;

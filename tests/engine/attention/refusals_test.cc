@@ -88,7 +88,7 @@ TEST_F(PlanRefusals, TheOffsetsOfQ) {
   Expect([&](auto& b) { b.q_indptr = one_more.view(); }, "kv_indptr", "kv_indptr has 3 entries, expected 4");
   const IndexTensor falls({0, 3, 2});
   Expect([&](auto& b) { b.q_indptr = falls.view(); }, "q_indptr[2]",
-         "q_indptr[2] = 2 is below q_indptr[1] = 3; offsets must not decrease");
+         "q_indptr[2] = 2 is below q_indptr[1] = 3; offsets must not decrease (sequence 1)");
   // Work for so many rows would not fit into memory: the number is a mistake.
   const IndexTensor huge({0, 3, int64_t{1} << 31}, DType::kI64);
   Expect([&](auto& b) { b.q_indptr = huge.view(); }, "q_indptr[2]",

@@ -97,11 +97,11 @@ TEST(PageTable, EveryErrorOfCsrValues) {
   ExpectAll({
       CsrRefusal({.indptr = {1, 2, 2, 5}}, "kv_indptr[0]", "kv_indptr[0] = 1 must be 0"),
       CsrRefusal({.indptr = {0, 2, 1, 5}}, "kv_indptr[2]",
-                 "kv_indptr[2] = 1 is below kv_indptr[1] = 2; offsets must not decrease"),
+                 "kv_indptr[2] = 1 is below kv_indptr[1] = 2; offsets must not decrease (sequence 1)"),
       CsrRefusal({.indptr = {0, 2, 2, -1}}, "kv_indptr[3]",
-                 "kv_indptr[3] = -1 is below kv_indptr[2] = 2; offsets must not decrease"),
+                 "kv_indptr[3] = -1 is below kv_indptr[2] = 2; offsets must not decrease (sequence 2)"),
       CsrRefusal({.indptr = {0, 2, 2, 6}}, "kv_indptr[3]",
-                 "kv_indptr[3] = 6 goes past the 5 entries of kv_indices"),
+                 "kv_indptr[3] = 6 goes past the 5 entries of kv_indices (sequence 2)"),
       CsrRefusal({.indptr = {0, 2, 2, 4}}, "kv_indptr[3]",
                  "kv_indptr[3] = 4, but kv_indices has 5 entries; the last offset must be their number"),
       CsrRefusal({.last = {4, 1, 1}}, "kv_last_page_len[1]",
@@ -122,9 +122,10 @@ TEST(PageTable, EveryErrorOfCsrValues) {
 
 TEST(PageTable, EveryErrorOfPaddedValues) {
   ExpectAll({
-      PaddedRefusal({.lens = {8, -1, 9}}, "context_lens[1]", "context_lens[1] = -1 must not be negative"),
+      PaddedRefusal({.lens = {8, -1, 9}}, "context_lens[1]",
+                    "context_lens[1] = -1 must not be negative (sequence 1)"),
       PaddedRefusal({.lens = {8, 0, 13}}, "context_lens[2]",
-                    "context_lens[2] = 13 needs 4 pages of 4, but block_table has room for 3"),
+                    "context_lens[2] = 13 needs 4 pages of 4, but block_table has room for 3 (sequence 2)"),
       PaddedRefusal({.table = {7, 0, 0, 0, 0, 0, 3, 10, 3}}, "block_table[2][1]",
                     "block_table[2][1] = 10 is outside 0..9 (sequence 2)"),
       PaddedRefusal({.table = {-1, 0, 0, 0, 0, 0, 3, 9, 3}}, "block_table[0][0]",
@@ -140,7 +141,7 @@ TEST(PageTable, EveryErrorOfPaddedValues) {
        },
        "context_lens[0]",
        "context_lens[0] = 9223372036854775807 needs 9223372036854775807 pages of 1, but block_table has room "
-       "for 2"},
+       "for 2 (sequence 0)"},
   });
 }
 
@@ -160,7 +161,18 @@ TEST(PageTable, EveryErrorOfForm) {
   const auto resolve = [](const PageTable& t) { return [t] { ResolveTable(t, 1, kPageSize, kPages); }; };
   PageTable both = PageTable::Csr(indptr.view(), one.view(), one.view());
   both.block_table = table.view();
+  PageTable lengths_of_padded = PageTable::Csr(indptr.view(), one.view(), one.view());
+  lengths_of_padded.context_lens = one.view();
+  PageTable ids_of_csr = PageTable::Padded(table.view(), one.view());
+  ids_of_csr.indices = one.view();
+  PageTable lengths_of_csr = PageTable::Padded(table.view(), one.view());
+  lengths_of_csr.last_page_len = one.view();
   ExpectAll({
+      {resolve(lengths_of_padded), "context_lens",
+       "context_lens belongs to the form of block_table, which isn't given"},
+      {resolve(ids_of_csr), "kv_indices", "kv_indices belongs to the form of kv_indptr, which isn't given"},
+      {resolve(lengths_of_csr), "kv_last_page_len",
+       "kv_last_page_len belongs to the form of kv_indptr, which isn't given"},
       {resolve({}), "page_table", "page_table has neither kv_indptr nor block_table"},
       {resolve(both), "block_table", "block_table and kv_indptr are both given; a table has one form"},
       {resolve(PageTable::Csr(indptr.view(), {}, one.view())), "kv_indices", "kv_indices is missing"},
@@ -202,7 +214,7 @@ TEST(Offsets, AreReadAndRefused) {
   ExpectError([&] { resolve({}); }, "q_indptr", "q_indptr is empty; it needs batch + 1 entries");
   ExpectError([&] { resolve({2, 3}); }, "q_indptr[0]", "q_indptr[0] = 2 must be 0");
   ExpectError([&] { resolve({0, 3, 2}); }, "q_indptr[2]",
-              "q_indptr[2] = 2 is below q_indptr[1] = 3; offsets must not decrease");
+              "q_indptr[2] = 2 is below q_indptr[1] = 3; offsets must not decrease (sequence 1)");
   ExpectError([] { ResolveOffsets({}, "q_indptr"); }, "q_indptr", "q_indptr is missing");
 }
 

@@ -118,7 +118,20 @@ void ResolvePages(const HstuBatch& in, const std::vector<int64_t>& targets, Norm
   }
 }
 
+// A cache or a part of a table without the table: taken for contiguous keys, k and v would be read as if they
+// were all there is.
+void CheckNoPages(const HstuBatch& in) {
+  const auto refuse = [](std::string_view given) {
+    Refuse(given, "is given, but neither kv_indptr nor block_table: give one, or leave the pages out");
+  };
+  if (in.kv.k != nullptr || in.kv.v != nullptr || in.kv.num_pages != 0 || in.kv.page_size != 0) refuse("kv");
+  if (!in.table.indices.empty()) refuse("kv_indices");
+  if (!in.table.last_page_len.empty()) refuse("kv_last_page_len");
+  if (!in.table.context_lens.empty()) refuse("context_lens");
+}
+
 void ResolveContiguous(const HstuBatch& in, const std::vector<int64_t>& targets, NormalHstuBatch& out) {
+  CheckNoPages(in);
   std::vector<int64_t> begin = out.q_begin;
   const bool own = !in.seq_offsets_k.empty();
   if (own) begin = ResolveOffsets(in.seq_offsets_k, "seq_offsets_k");

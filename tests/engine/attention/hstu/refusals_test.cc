@@ -45,7 +45,8 @@ HstuSpec WithMask(HstuMask mask, bool paged = true) {
 
 struct BatchRefusal {
   std::function<void(HstuBatch&)> change;
-  std::string_view field, text;
+  std::string_view field;
+  std::string text;
 };
 
 void ExpectRefused(const HstuSpec& spec, const std::vector<BatchRefusal>& refusals) {
@@ -170,7 +171,7 @@ TEST(HstuPlanRefusals, TheLengths) {
   const std::vector<BatchRefusal> both = {
       {[](auto& b) { b.seq_offsets = {}; }, "seq_offsets", "seq_offsets is missing"},
       {[&](auto& b) { b.seq_offsets = falls.view(); }, "seq_offsets[2]",
-       "seq_offsets[2] = 2 is below seq_offsets[1] = 3; offsets must not decrease"},
+       "seq_offsets[2] = 2 is below seq_offsets[1] = 3; offsets must not decrease (sequence 1)"},
       {[&](auto& b) { b.seq_offsets = huge.view(); }, "seq_offsets[2]",
        "seq_offsets[2] = 2147483648 rows of q are more than the 2147483647 that a plan holds"},
       {[&](auto& b) { b.num_targets = one.view(); }, "num_targets", "num_targets has 1 entries, expected 2"},
@@ -193,18 +194,19 @@ TEST(HstuPlanRefusals, TheLengths) {
                   "seq_offsets_k is given, but the pages say how many keys there are; remove it"},
                  {[&](auto& b) { b.seq_offsets = more_rows.view(); }, "seq_offsets[1]",
                   "seq_offsets[1] gives sequence 0 23 rows, more than its 22 keys"}});
-  ExpectRefused(Spec(false),
-                {{[&](auto& b) { b.num_targets = many.view(); }, "num_targets[1]",
-                  "num_targets[1] = 6 is more than the 5 keys of sequence 1"},
-                 {[&](auto& b) { b.seq_offsets_k = huge_k.view(); }, "seq_offsets_k[2]",
-                  "seq_offsets_k[2] = 4611686018427387904 rows of k are more than the 2147483647 that a plan "
-                  "holds"},
-                 {[&](auto& b) { b.seq_offsets_k = three.view(); }, "seq_offsets_k",
-                  "seq_offsets_k has 4 entries, expected 3"},
-                 {[&](auto& b) { b.seq_offsets_k = falls.view(); }, "seq_offsets_k[2]",
-                  "seq_offsets_k[2] = 2 is below seq_offsets_k[1] = 3; offsets must not decrease"},
-                 {[&](auto& b) { b.seq_offsets = more_rows.view(); }, "seq_offsets[1]",
-                  "seq_offsets[1] gives sequence 0 23 rows, more than its 22 keys"}});
+  ExpectRefused(
+      Spec(false),
+      {{[&](auto& b) { b.num_targets = many.view(); }, "num_targets[1]",
+        "num_targets[1] = 6 is more than the 5 keys of sequence 1"},
+       {[&](auto& b) { b.seq_offsets_k = huge_k.view(); }, "seq_offsets_k[2]",
+        "seq_offsets_k[2] = 4611686018427387904 rows of k are more than the 2147483647 that a plan "
+        "holds"},
+       {[&](auto& b) { b.seq_offsets_k = three.view(); }, "seq_offsets_k",
+        "seq_offsets_k has 4 entries, expected 3"},
+       {[&](auto& b) { b.seq_offsets_k = falls.view(); }, "seq_offsets_k[2]",
+        "seq_offsets_k[2] = 2 is below seq_offsets_k[1] = 3; offsets must not decrease (sequence 1)"},
+       {[&](auto& b) { b.seq_offsets = more_rows.view(); }, "seq_offsets[1]",
+        "seq_offsets[1] gives sequence 0 23 rows, more than its 22 keys"}});
 }
 
 TEST(HstuPlanRefusals, TheCache) {
@@ -220,26 +222,46 @@ TEST(HstuPlanRefusals, TheCache) {
        {[](auto& b) { b.kv.head_dim = 16; }, "kv.head_dim", "kv.head_dim = 16, but head_dim is 8"},
        {[](auto& b) { b.kv.head_dim_v = 8; }, "kv.head_dim_v", "kv.head_dim_v = 8, but head_dim_v is 12"},
        {[](auto& b) { b.table.indices.shape[0] -= 1; }, "kv_indptr[2]",
-        "kv_indptr[2] = 3 goes past the 2 entries of kv_indices"},
+        "kv_indptr[2] = 3 goes past the 2 entries of kv_indices (sequence 1)"},
        {[](auto& b) { b.table.block_table = b.table.indptr; }, "block_table",
         "block_table and kv_indptr are both given; a table has one form"}});
+}
+
+// A cache whose table was forgotten would silently be no cache.
+TEST(HstuPlanRefusals, PagesWithoutATable) {
+  const auto refusal = [](std::function<void(HstuBatch&)> change, std::string_view field) {
+    return BatchRefusal{
+        change, field,
+        fmt::format("{} is given, but neither kv_indptr nor block_table: give one, or leave the pages out",
+                    field)};
+  };
+  const HstuProblem paged(Spec(true));
+  const HstuBatch& with = paged.batch();
+  ExpectRefused(Spec(true), {refusal([](auto& b) { b.table = {}; }, "kv"),
+                             refusal([](auto& b) { b.table.indptr = {}; }, "kv")});
+  ExpectRefused(
+      Spec(false),
+      {refusal([&](auto& b) { b.kv = with.kv; }, "kv"), refusal([&](auto& b) { b.kv.page_size = 4; }, "kv"),
+       refusal([&](auto& b) { b.table.indices = with.table.indices; }, "kv_indices"),
+       refusal([&](auto& b) { b.table.last_page_len = with.table.last_page_len; }, "kv_last_page_len"),
+       refusal([&](auto& b) { b.table.context_lens = with.table.last_page_len; }, "context_lens")});
 }
 
 TEST(HstuPlanRefusals, TheIntervals) {
   const IndexTensor some({1, 1, 1, 1}, 4, 1, DType::kI32, 1, 1);
   ExpectRefused(Spec(true), {{[&](auto& b) { b.interval_mask = some.view(); }, "interval_mask",
                               "interval_mask is given, but the mask is not interval"}});
-  constexpr std::string_view kShape = "interval_mask must be [4, F] of i32 or i64 with F odd";
+  const std::string shape = "interval_mask must be [4, F] of i32 or i64 with F odd";
   ExpectRefused(
       WithMask(HstuMask::kInterval),
       {{[](auto& b) { b.interval_mask = {}; }, "interval_mask",
         "interval_mask is missing; the mask is interval"},
-       {[](auto& b) { b.interval_mask.shape[0] = 3; }, "interval_mask", kShape},
-       {[](auto& b) { b.interval_mask.shape[1] = 2; }, "interval_mask", kShape},
-       {[](auto& b) { b.interval_mask.shape[1] = 0; }, "interval_mask", kShape},
-       {[](auto& b) { b.interval_mask.shape[1] = -1; }, "interval_mask", kShape},
-       {[](auto& b) { b.interval_mask.rank = 1; }, "interval_mask", kShape},
-       {[](auto& b) { b.interval_mask.dtype = DType::kF32; }, "interval_mask", kShape},
+       {[](auto& b) { b.interval_mask.shape[0] = 3; }, "interval_mask", shape},
+       {[](auto& b) { b.interval_mask.shape[1] = 2; }, "interval_mask", shape},
+       {[](auto& b) { b.interval_mask.shape[1] = 0; }, "interval_mask", shape},
+       {[](auto& b) { b.interval_mask.shape[1] = -1; }, "interval_mask", shape},
+       {[](auto& b) { b.interval_mask.rank = 1; }, "interval_mask", shape},
+       {[](auto& b) { b.interval_mask.dtype = DType::kF32; }, "interval_mask", shape},
        {[](auto& b) { b.interval_mask.data = nullptr; }, "interval_mask", "interval_mask has no data"}});
 }
 

@@ -1,9 +1,9 @@
 // What the machine can do at most, without any algorithm in the way.
 // read:  8 independent vector loads per step and one add each; nothing is written. 1 byte read per byte.
-// copy:  loads and non-temporal stores, so that the target is not read first. 1 byte read and 1 written per
-// byte. flops: 12 independent chains (4 of tiles), more than latency x ports of any core so far (4 x 2 on Zen
-// and Ice Lake to Sapphire
-//        Rapids), each step one fused multiply-add per chain. No memory.
+// copy:  loads and non-temporal stores, so that the target is not read first. 1 byte read and 1 written.
+//
+// flops: 12 independent chains (4 of tiles), more than latency x ports of any core so far (4 x 2 on Zen).
+//        Each step is one fused multiply-add per chain. No memory.
 // Functions carry their instruction set as an attribute, and call nothing that is compiled for another.
 #include "engine/simd/ceiling_kernels.h"
 

@@ -13,6 +13,8 @@ namespace pagoda::amx {
 namespace {
 
 struct Unit {
+  static constexpr __mmask32 kUpper = 0xAAAAAAAA;  // the upper half of each word
+
   static void Configure(const TileShapes& shapes) { asm volatile("ldtilecfg %0" : : "m"(shapes)); }
   static void Release() { asm volatile("tilerelease" : :); }
   template <int kTile>
@@ -45,7 +47,6 @@ struct Unit {
   static void StorePair(const uint16_t* first, const uint16_t* second, int64_t count, float* to) {
     const __m512i a = LoadFirst(first, count);
     const __m512i b = LoadFirst(second, count);
-    constexpr __mmask32 kUpper = 0xAAAAAAAA;
     _mm512_storeu_si512(to, _mm512_mask_mov_epi16(a, kUpper, _mm512_slli_epi32(b, 16)));
     _mm512_storeu_si512(to + kTileRows, _mm512_mask_mov_epi16(_mm512_srli_epi32(a, 16), kUpper, b));
   }
@@ -56,7 +57,6 @@ struct Unit {
   }
   static void StoreSecond(const uint16_t* second, int64_t count, float* to) {
     const __m512i b = LoadFirst(second, count);
-    constexpr __mmask32 kUpper = 0xAAAAAAAA;
     const __m512i even = _mm512_loadu_si512(to);
     const __m512i odd = _mm512_loadu_si512(to + kTileRows);
     _mm512_storeu_si512(to, _mm512_mask_mov_epi16(even, kUpper, _mm512_slli_epi32(b, 16)));
@@ -101,7 +101,6 @@ struct Unit {
   }
   template <class Part>
   static void StoreWords(const float* weights, int64_t ld, int64_t keys, uint32_t* to, Part part) {
-    constexpr __mmask32 kUpper = 0xAAAAAAAA;
     __m512i m[kTileRows];
     const auto upper_half = [&](int64_t key) {
       return _mm512_srli_epi32(part(_mm512_loadu_ps(weights + key * ld)), 16);

@@ -2,10 +2,10 @@
 // through a small staging buffer to a workspace, and the block is computed from there.
 //
 // serial copies chunk by chunk, K then V, each to the staging buffer and on to the workspace before the next.
-// pipelined splits the same buffer into two stages of K and V: a chunk is read into one while the one before
-// is written from the other and the one behind is asked for. While a tile is multiplied, pages of the next
-// key block are asked for, and are copied when the tile is done, so that waiting for memory falls together
-// with arithmetic. The order of the arithmetic is the same: so are the bits.
+// pipelined splits the same buffer into two stages, which chunks of K and of V pass in turn: one is read into
+// a stage while the one before is written from the other. While a tile is multiplied, pages of the next key
+// block are asked for, and are copied when the tile is done, so that waiting for memory falls together with
+// arithmetic. The order of the arithmetic is the same: so are the bits.
 //
 // Per key that a query block sees, Hk * (D + Dv) * sizeof(kv) bytes are read three times (page, staging,
 // workspace) and written twice. FLOPs 2*Hq*(D + Dv) per (row, key) of the tiles. Tasks: one per (query block,
@@ -25,7 +25,9 @@ namespace {
 
 constexpr int64_t kBlockRows = 256;  // of a query block
 constexpr int64_t kTileKeys = 96;
-constexpr int64_t kBlockKeys = 2 * kTileKeys;  // of a key block
+constexpr int64_t kBlockTiles = 2;  // of a key block
+// Keys whose sum is made apart from the others': f32 loses less in sums of sums.
+constexpr int64_t kRangeKeys = 22 * kTileKeys;
 
 struct Task {
   HstuBlock rows;  // of one kv head
@@ -36,11 +38,13 @@ struct GatherPlan : HstuPlanImpl {
   std::vector<Task> tasks;
   std::vector<std::vector<KeyRange>> seen;
   HstuLayout layout;
-  int64_t chunk_k = 0, chunk_v = 0;  // keys of a chunk
-  size_t stage_bytes = 0;            // of one of a pipeline's two stages, or of all
-  size_t block_bytes = 0;            // K and V of one key block
-  size_t v_offset = 0;               // of V in a stage that holds both
-  size_t scratch_bytes = 0;          // of one worker
+  int64_t chunk_keys = 0;  // K or V of as many pass a stage at a time
+  int64_t block_keys = 0;
+  size_t stage_bytes = 0;    // of the staging buffer, or of one of its two stages
+  size_t k_bytes = 0;        // K of one key block
+  size_t block_bytes = 0;    // with V
+  size_t sum_bytes = 0;      // of the ranges before
+  size_t scratch_bytes = 0;  // of one worker
 };
 
 std::unique_ptr<HstuPlanImpl> Plan(const NormalHstuBatch& batch, int threads, const HstuPlanOptions& options,
@@ -49,23 +53,12 @@ std::unique_ptr<HstuPlanImpl> Plan(const NormalHstuBatch& batch, int threads, co
   const int64_t size = SizeOf(batch.dtype);
   const int64_t k_row = batch.head_dim * size;
   const int64_t v_row = batch.head_dim_v * size;
-  const int64_t budget = pipelined ? options.staging_bytes / 2 : options.staging_bytes;
-  const int64_t needed = pipelined ? k_row + v_row : std::max(k_row, v_row);
-  if (budget < needed) {
-    Refuse("staging_bytes", fmt::format("= {} does not hold a key's rows: give at least {}",
-                                        options.staging_bytes, pipelined ? 2 * needed : needed));
+  const int64_t row = std::max(k_row, v_row);
+  const int64_t stages = pipelined ? 2 : 1;
+  if (options.staging_bytes < stages * row) {
+    Refuse("staging_bytes", fmt::format("= {} does not hold {}: give at least {}", options.staging_bytes,
+                                        pipelined ? "two rows of a key" : "a row of a key", stages * row));
   }
-  // Of a larger budget only what a key block needs is used.
-  const auto keys_of = [budget](int64_t row) { return std::min(budget / row, kBlockKeys); };
-  plan->chunk_k = keys_of(pipelined ? k_row + v_row : k_row);
-  plan->chunk_v = pipelined ? plan->chunk_k : keys_of(v_row);
-  const int64_t k_bytes = plan->chunk_k * k_row;
-  const int64_t v_bytes = plan->chunk_v * v_row;
-  plan->v_offset = pipelined ? static_cast<size_t>(k_bytes) : 0;
-  plan->stage_bytes =
-      static_cast<size_t>(RoundUp(pipelined ? k_bytes + v_bytes : std::max(k_bytes, v_bytes), 64));
-  plan->block_bytes = static_cast<size_t>(RoundUp(kBlockKeys * k_row, 64) + RoundUp(kBlockKeys * v_row, 64));
-
   const int64_t queries = QueriesPerBlock(batch.group, kBlockRows);
   int64_t most_rows = 0;
   int64_t seen_bytes = 0;
@@ -80,7 +73,18 @@ std::unique_ptr<HstuPlanImpl> Plan(const NormalHstuBatch& batch, int threads, co
     }
   }
   plan->layout = HstuLayout(batch, ActiveAttentionKernels(), most_rows, most_rows, kTileKeys);
-  plan->scratch_bytes = (pipelined ? 2 : 1) * (plan->stage_bytes + plan->block_bytes) + plan->layout.bytes();
+  // A pipeline holds two blocks. With many rows a tile is worth the copy of another, and two blocks of one
+  // tile leave as much of L2 to the multiplication as serial's one of two.
+  plan->block_keys = (pipelined && most_rows > kFewRows ? 1 : kBlockTiles) * kTileKeys;
+  // Of a larger budget only what a key block needs is used.
+  plan->chunk_keys = std::min(options.staging_bytes / (stages * row), plan->block_keys);
+  plan->stage_bytes = static_cast<size_t>(RoundUp(plan->chunk_keys * row, 64));
+  plan->k_bytes = static_cast<size_t>(RoundUp(plan->block_keys * k_row, 64));
+  plan->block_bytes = plan->k_bytes + static_cast<size_t>(RoundUp(plan->block_keys * v_row, 64));
+  plan->sum_bytes = static_cast<size_t>(
+      RoundUp(most_rows * plan->layout.partial_ld() * static_cast<int64_t>(sizeof(float)), 64));
+  plan->scratch_bytes = static_cast<size_t>(stages) * (plan->stage_bytes + plan->block_bytes) +
+                        plan->sum_bytes + plan->layout.bytes();
   plan->workspace_bytes = static_cast<size_t>(threads) * plan->scratch_bytes;
   plan->traffic.kv_bytes_read = 3 * seen_bytes;
   plan->traffic.kv_bytes_written = 2 * seen_bytes;
@@ -94,7 +98,7 @@ std::unique_ptr<HstuPlanImpl> Plan(const NormalHstuBatch& batch, int threads, co
   work.run_bytes = RunBytesOf(batch, 1);
   work.rows = most_rows;
   // Each chunk of K or V is read by one call and written by another.
-  const int64_t piece = PieceKeys(batch, plan->chunk_k);
+  const int64_t piece = PieceKeys(batch, plan->chunk_keys);
   std::vector<double> flops;
   for (const Task& task : plan->tasks) {
     const int64_t keys = KeysWithin(plan->seen[task.seen], {0, batch.kv_len[task.rows.sequence]});
@@ -113,36 +117,34 @@ class Copier {
       : context_(context), plan_(plan), rows_(rows), stages_(stages) {}
 
   void CopySerially(const CopiedKeys& to) const {
-    for (int64_t key = to.keys.begin; key < to.keys.end;) {
-      // A chunk of K and the chunks of V for the same keys.
-      const int64_t keys = ReadChunk({key, to.keys.end}, plan_.chunk_k, false, stages_);
-      WriteChunk(stages_, {key, key + keys}, false, to);
-      for (int64_t v = key; v < key + keys;) {
-        const int64_t read = ReadChunk({v, key + keys}, plan_.chunk_v, true, stages_);
-        WriteChunk(stages_, {v, v + read}, true, to);
-        v += read;
-      }
-      key += keys;
+    for (KeyRange left = to.keys; !left.empty();) {
+      const KeyRange chunk = ReadChunk(left, false, stages_);
+      WriteChunk(stages_, chunk, false, to);
+      ReadChunk(chunk, true, stages_);
+      WriteChunk(stages_, chunk, true, to);
+      left.begin = chunk.end;
     }
   }
 
-  // The pipeline. Start reads the first chunk; each Step reads the next and writes the one before.
+  // The pipeline. Start reads the first chunk; each Step reads the next and writes the one before. Chunks of
+  // K and of V take turns.
   void Start(const CopiedKeys& to) {
     to_ = to;
     held_ = {to.keys.begin, to.keys.begin};
+    value_ = true;
     Advance();
   }
   void Step() {
     const KeyRange before = held_;
+    const bool value = value_;
     const std::byte* stage = Stage();
     Advance();
-    WriteChunk(stage, before, false, to_);
-    WriteChunk(stage + plan_.v_offset, before, true, to_);
+    WriteChunk(stage, before, value, to_);
   }
 
-  // Steps until the keys before `end` are read, and written too where nothing is behind them.
+  // Steps until K and V of the keys before `end` are read, and written too where nothing is behind them.
   void StepTo(int64_t end) {
-    while (!held_.empty() && (held_.end < end || end == to_.keys.end)) Step();
+    while (!held_.empty() && (held_.end < end || !value_ || end == to_.keys.end)) Step();
   }
 
  private:
@@ -150,31 +152,22 @@ class Copier {
 
   // Reads the chunk behind the one that is held into the other stage.
   void Advance() {
-    const int64_t key = held_.end;
-    if (key >= to_.keys.end) {
+    const KeyRange next = value_ ? KeyRange{held_.end, to_.keys.end} : held_;
+    if (next.empty()) {
       held_ = {};
       return;
     }
+    value_ = !value_;
     turn_ = 1 - turn_;
-    const int64_t keys = ReadChunk({key, to_.keys.end}, plan_.chunk_k, false, Stage(), true);
-    ReadChunk({key, key + keys}, plan_.chunk_v, true, Stage() + plan_.v_offset, true);
-    held_ = {key, key + keys};
+    held_ = ReadChunk(next, value_, Stage());
   }
 
-  // Up to `most` keys of the first page run; returns how many. With `ask` it asks for as many behind them,
-  // which nobody has asked for in a task's first block, where a tile is short, or where pages are very small.
-  int64_t ReadChunk(KeyRange keys, int64_t most, bool value, std::byte* stage, bool ask = false) const {
-    KeyRun run = RunOf(keys, most, value);
-    const KeyRange behind{keys.begin + run.keys, to_.keys.end};
-    if (ask && !behind.empty()) run.ahead = PrefetchOf(RunOf(behind, most, value), context_.batch.dtype);
-    context_.kernels.copy_rows(context_.batch.dtype, run, stage, run.dim, 0);
-    return run.keys;
-  }
-
-  KeyRun RunOf(KeyRange keys, int64_t most, bool value) const {
+  // The first chunk of `keys`, within a page; returns which keys it was.
+  KeyRange ReadChunk(KeyRange keys, bool value, std::byte* stage) const {
     KeyRun run = RunOfKeys(context_, rows_.sequence, keys, rows_.first_head, 1, value);
-    run.keys = std::min(run.keys, most);
-    return run;
+    run.keys = std::min(run.keys, plan_.chunk_keys);
+    context_.kernels.copy_rows(context_.batch.dtype, run, stage, run.dim, 0);
+    return {keys.begin, keys.begin + run.keys};
   }
 
   void WriteChunk(const std::byte* stage, KeyRange keys, bool value, const CopiedKeys& to) const {
@@ -189,14 +182,47 @@ class Copier {
   const HstuBlock& rows_;
   std::byte* stages_;
   CopiedKeys to_;
-  KeyRange held_;  // what the stage whose turn it is holds
+  KeyRange held_;       // what the stage whose turn it is holds
+  bool value_ = false;  // of V
   int turn_ = 0;
 };
 
 CopiedKeys BlockAt(const GatherPlan& plan, KeyRange keys, std::byte* at) {
-  const int64_t k_bytes = RoundUp(kBlockKeys * plan.batch.head_dim * SizeOf(plan.batch.dtype), 64);
-  return {keys, at, at + k_bytes};
+  return {keys, at, at + plan.k_bytes};
 }
+
+// The sum of the key ranges before the one that `rows` adds up.
+class RangeSum {
+ public:
+  RangeSum(HstuRows& rows, std::byte* at) : rows_(rows), sum_(reinterpret_cast<float*>(at)) {}
+
+  // Before a key block; `first_key` is its first.
+  void EnterRangeOf(int64_t first_key) {
+    const int64_t range = first_key / kRangeKeys;
+    if (range == range_) return;
+    if (range_ >= 0) {
+      AddBefore();
+      rows_.StorePartial(sum_);
+      rows_.Clear();
+      any_ = true;
+    }
+    range_ = range;
+  }
+  void StoreOutput() {
+    AddBefore();
+    rows_.StoreOutput();
+  }
+
+ private:
+  void AddBefore() {
+    if (any_) rows_.AddPartials(sum_, 1, 0);
+  }
+
+  HstuRows& rows_;
+  float* sum_;
+  int64_t range_ = -1;
+  bool any_ = false;
+};
 
 void RunSerial(const HstuPlanImpl& base, const HstuCall& call, std::span<std::byte> workspace,
                ThreadPool& pool) {
@@ -207,14 +233,17 @@ void RunSerial(const HstuPlanImpl& base, const HstuCall& call, std::span<std::by
     std::byte* stage = workspace.data() + worker * plan.scratch_bytes;
     std::byte* block = stage + plan.stage_bytes;
     const Copier copier(context, plan, task.rows, stage);
-    HstuRows rows = HstuRows::Start(context, plan.layout, task.rows, block + plan.block_bytes);
+    std::byte* at = block + plan.block_bytes;
+    HstuRows rows = HstuRows::Start(context, plan.layout, task.rows, at + plan.sum_bytes);
+    RangeSum sum(rows, at);
     const KeyRange all{0, plan.batch.kv_len[task.rows.sequence]};
-    ForEachTile(plan.seen[task.seen], all, kBlockKeys, [&](KeyRange keys, KeyRange) {
+    ForEachTile(plan.seen[task.seen], all, plan.block_keys, [&](KeyRange keys, KeyRange) {
       const CopiedKeys copied = BlockAt(plan, keys, block);
       copier.CopySerially(copied);
+      sum.EnterRangeOf(keys.begin);
       ForEachTile({keys}, keys, kTileKeys, [&](KeyRange tile, KeyRange) { rows.Attend(tile, {}, &copied); });
     });
-    rows.StoreOutput();
+    sum.StoreOutput();
   });
 }
 
@@ -227,13 +256,16 @@ void RunPipelined(const HstuPlanImpl& base, const HstuCall& call, std::span<std:
     std::byte* stages = workspace.data() + worker * plan.scratch_bytes;
     std::byte* blocks = stages + 2 * plan.stage_bytes;
     Copier copier(context, plan, task.rows, stages);
-    HstuRows rows = HstuRows::Start(context, plan.layout, task.rows, blocks + 2 * plan.block_bytes);
+    std::byte* at = blocks + 2 * plan.block_bytes;
+    HstuRows rows = HstuRows::Start(context, plan.layout, task.rows, at + plan.sum_bytes);
+    RangeSum sum(rows, at);
     const KeyRange all{0, plan.batch.kv_len[task.rows.sequence]};
     int turn = 0;
     bool first = true;
-    ForEachTile(plan.seen[task.seen], all, kBlockKeys, [&](KeyRange keys, KeyRange next) {
+    ForEachTile(plan.seen[task.seen], all, plan.block_keys, [&](KeyRange keys, KeyRange next) {
       const CopiedKeys copied = BlockAt(plan, keys, blocks + turn * plan.block_bytes);
       turn = 1 - turn;
+      sum.EnterRangeOf(keys.begin);
       if (first) {
         copier.Start(copied);
         copier.StepTo(keys.end);
@@ -249,7 +281,7 @@ void RunPipelined(const HstuPlanImpl& base, const HstuCall& call, std::span<std:
         copier.StepTo(part.end);
       });
     });
-    rows.StoreOutput();
+    sum.StoreOutput();
   });
 }
 

@@ -94,7 +94,7 @@ HstuRows HstuRows::StartEmpty(const HstuContext& context, const HstuLayout& layo
   for (int64_t i = 0; i < block.queries; ++i) {
     std::construct_at(rows.sights_ + i, SightOf(context.batch, block.sequence, block.first_query + i));
   }
-  std::fill_n(rows.acc_, block.heads * rows.rows_ * layout.acc_ld_, 0.0F);
+  rows.Clear();
   return rows;
 }
 
@@ -114,6 +114,8 @@ HstuRows HstuRows::Start(const HstuContext& context, const HstuLayout& layout, c
   }
   return rows;
 }
+
+void HstuRows::Clear() { std::fill_n(acc_, block_.heads * rows_ * layout_->acc_ld_, 0.0F); }
 
 int64_t HstuRows::QueryHead(int64_t head, int64_t row) const {
   return (block_.first_head + head) * context_->batch.group + row % context_->batch.group;

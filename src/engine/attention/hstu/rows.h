@@ -82,6 +82,8 @@ class HstuRows {
   void StorePartial(float* partial) const;
   // Adds `count` stored results, `stride` floats apart, in that order.
   void AddPartials(const float* partials, int64_t count, int64_t stride);
+  // Begins again at 0.
+  void Clear();
 
   int64_t rows() const { return rows_; }
   bool few() const { return rows_ <= kFewRows; }

@@ -529,8 +529,6 @@ struct CopyStep {
     const int64_t end = key + keys;
     const int64_t row_bytes = from.dim * size;
     for (int64_t j = key; j < end; ++j) {
-      const Ahead ahead = Ahead::Of(from.ahead, j, 1, head);
-      for (int64_t byte = 0; byte < row_bytes; byte += 64) ahead.Ask<1>(byte);
       CopyBytes(static_cast<const char*>(from.base) + (j * from.slot_stride + head * from.head_stride) * size,
                 to + j * slot_bytes + head * head_bytes, row_bytes);
     }
@@ -540,7 +538,7 @@ struct CopyStep {
 void CopyRows(DType dtype, const KeyRun& from, void* to, int64_t slot_stride, int64_t head_stride) {
   const int64_t size = SizeOf(dtype);
   const bool dense = from.heads == 1 && from.slot_stride == from.dim && slot_stride == from.dim;
-  if (dense && from.ahead.keys == 0)
+  if (dense)
     return CopyBytes(static_cast<const char*>(from.base), static_cast<char*>(to),
                      from.keys * from.dim * size);
   WalkRows(from, kKeyBlock,

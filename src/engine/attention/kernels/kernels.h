@@ -101,7 +101,7 @@ struct AttentionKernels {
   void (*store_row)(const float* row, DType dtype, int64_t dim, float factor, DType out_dtype, void* out);
 
   // Element (key, head, d) of `from` to to + key * slot_stride + head * head_stride + d, in the cache's own
-  // dtype. Asks for the rows of `from.ahead`.
+  // dtype.
   void (*copy_rows)(DType dtype, const KeyRun& from, void* to, int64_t slot_stride, int64_t head_stride);
 
   // --- many rows of one head, natural order. What load_* and pack_lane write is in the table's own form for

@@ -191,18 +191,16 @@ TEST_P(HstuSameBits, AnyStagingBufferGivesTheBitsOfTheNamedVariant) {
     const HstuProblem problem(ArbitraryBatch(seed));
     const HstuSpec& spec = problem.spec();
     const Result want = RunHstuVariant(*named, problem, 1);
-    const int64_t k_row = spec.head_dim * SizeOf(spec.dtype);
-    const int64_t v_row = spec.head_dim_v * SizeOf(spec.dtype);
-    const int64_t both = 2 * (k_row + v_row);
-    for (const int64_t bytes : {both, both + 1, 2 * both - 1, 5 * both + 7, int64_t{10'007}, int64_t{1} << 20,
-                                std::numeric_limits<int64_t>::max()}) {
+    const int64_t row = std::max(spec.head_dim, spec.head_dim_v) * SizeOf(spec.dtype);
+    for (const int64_t bytes : {2 * row, 2 * row + 1, 4 * row - 1, 11 * row + 7, int64_t{10'007},
+                                int64_t{1} << 20, std::numeric_limits<int64_t>::max()}) {
       const HstuPlanOptions options{.staging_bytes = bytes};
       EXPECT_TRUE(SameBits(RunHstuVariant(variant(), problem, 2, options).out, want.out))
           << bytes << " bytes: " << spec.Describe();
       EXPECT_TRUE(SameBits(RunHstuVariant(*named, problem, 2, options).out, want.out))
           << named->name << " through " << bytes << " bytes: " << spec.Describe();
     }
-    const HstuPlanOptions one_row{.staging_bytes = std::max(k_row, v_row)};
+    const HstuPlanOptions one_row{.staging_bytes = row};
     EXPECT_TRUE(SameBits(RunHstuVariant(*named, problem, 2, one_row).out, want.out)) << spec.Describe();
   }
 }

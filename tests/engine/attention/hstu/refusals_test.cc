@@ -279,17 +279,16 @@ TEST(HstuPlanRefusals, TheThreads) {
 // A row of K has 32 bytes, one of V 48.
 TEST(HstuPlanRefusals, AStagingBufferThatHoldsNoKey) {
   const HstuProblem problem(Spec(true));
-  const auto expect = [&](std::string_view variant, int64_t least) {
+  const auto expect = [&](std::string_view variant, std::string_view what, int64_t least) {
     const HstuVariant& v = *FindHstuVariant(variant);
     for (const int64_t bytes : {least - 1, int64_t{0}, std::numeric_limits<int64_t>::min()}) {
-      ExpectError(
-          [&] { PlanHstu(v, problem.batch(), 2, {.staging_bytes = bytes}); }, "staging_bytes",
-          fmt::format("staging_bytes = {} does not hold a key's rows: give at least {}", bytes, least));
+      ExpectError([&] { PlanHstu(v, problem.batch(), 2, {.staging_bytes = bytes}); }, "staging_bytes",
+                  fmt::format("staging_bytes = {} does not hold {}: give at least {}", bytes, what, least));
     }
     EXPECT_NO_THROW(PlanHstu(v, problem.batch(), 2, {.staging_bytes = least}));
   };
-  expect("hstu_gather_serial", 48);
-  expect("hstu_gather_pipelined", 2 * (32 + 48));
+  expect("hstu_gather_serial", "a row of a key", 48);
+  expect("hstu_gather_pipelined", "two rows of a key", 2 * 48);
 }
 
 TEST(HstuPlan, TakesWhatLiesOnTheBorder) {

@@ -196,7 +196,7 @@ void Run(const HstuPlanImpl& base, const HstuCall& call, std::span<std::byte> wo
     HstuRows rows = HstuRows::StartEmpty(
         context, plan.layout, HeadsOf(plan.blocks[combine.block], combine.first_head, combine.heads),
         scratch + worker * plan.layout.bytes());
-    rows.AddPartials(partials + combine.partial, combine.ranges, combine.stride);
+    rows.MergePartials(partials + combine.partial, combine.ranges, combine.stride);
     rows.StoreOutput();
   });
 }

@@ -19,6 +19,7 @@
 #include "engine/attention/hstu/plan.h"
 #include "engine/attention/hstu/rows.h"
 #include "engine/attention/hstu/variant.h"
+#include "engine/attention/range_sum.h"
 
 namespace pagoda {
 namespace {
@@ -26,8 +27,6 @@ namespace {
 constexpr int64_t kBlockRows = 256;  // of a query block
 constexpr int64_t kTileKeys = 96;
 constexpr int64_t kBlockTiles = 2;  // of a key block
-// Keys whose sum is made apart from the others': f32 loses less in sums of sums.
-constexpr int64_t kRangeKeys = 22 * kTileKeys;
 
 struct Task {
   HstuBlock rows;  // of one kv head
@@ -81,8 +80,7 @@ std::unique_ptr<HstuPlanImpl> Plan(const NormalHstuBatch& batch, int threads, co
   plan->stage_bytes = static_cast<size_t>(RoundUp(plan->chunk_keys * row, 64));
   plan->k_bytes = static_cast<size_t>(RoundUp(plan->block_keys * k_row, 64));
   plan->block_bytes = plan->k_bytes + static_cast<size_t>(RoundUp(plan->block_keys * v_row, 64));
-  plan->sum_bytes = static_cast<size_t>(
-      RoundUp(most_rows * plan->layout.partial_ld() * static_cast<int64_t>(sizeof(float)), 64));
+  plan->sum_bytes = RangeSum<HstuRows>::Bytes(most_rows, plan->layout.partial_ld());
   plan->scratch_bytes = static_cast<size_t>(stages) * (plan->stage_bytes + plan->block_bytes) +
                         plan->sum_bytes + plan->layout.bytes();
   plan->workspace_bytes = static_cast<size_t>(threads) * plan->scratch_bytes;
@@ -191,39 +189,6 @@ CopiedKeys BlockAt(const GatherPlan& plan, KeyRange keys, std::byte* at) {
   return {keys, at, at + plan.k_bytes};
 }
 
-// The sum of the key ranges before the one that `rows` adds up.
-class RangeSum {
- public:
-  RangeSum(HstuRows& rows, std::byte* at) : rows_(rows), sum_(reinterpret_cast<float*>(at)) {}
-
-  // Before a key block; `first_key` is its first.
-  void EnterRangeOf(int64_t first_key) {
-    const int64_t range = first_key / kRangeKeys;
-    if (range == range_) return;
-    if (range_ >= 0) {
-      AddBefore();
-      rows_.StorePartial(sum_);
-      rows_.Clear();
-      any_ = true;
-    }
-    range_ = range;
-  }
-  void StoreOutput() {
-    AddBefore();
-    rows_.StoreOutput();
-  }
-
- private:
-  void AddBefore() {
-    if (any_) rows_.AddPartials(sum_, 1, 0);
-  }
-
-  HstuRows& rows_;
-  float* sum_;
-  int64_t range_ = -1;
-  bool any_ = false;
-};
-
 void RunSerial(const HstuPlanImpl& base, const HstuCall& call, std::span<std::byte> workspace,
                ThreadPool& pool) {
   const auto& plan = static_cast<const GatherPlan&>(base);
@@ -240,10 +205,11 @@ void RunSerial(const HstuPlanImpl& base, const HstuCall& call, std::span<std::by
     ForEachTile(plan.seen[task.seen], all, plan.block_keys, [&](KeyRange keys, KeyRange) {
       const CopiedKeys copied = BlockAt(plan, keys, block);
       copier.CopySerially(copied);
-      sum.EnterRangeOf(keys.begin);
+      sum.Enter(keys.begin);
       ForEachTile({keys}, keys, kTileKeys, [&](KeyRange tile, KeyRange) { rows.Attend(tile, {}, &copied); });
     });
-    sum.StoreOutput();
+    sum.Finish();
+    rows.StoreOutput();
   });
 }
 
@@ -265,7 +231,7 @@ void RunPipelined(const HstuPlanImpl& base, const HstuCall& call, std::span<std:
     ForEachTile(plan.seen[task.seen], all, plan.block_keys, [&](KeyRange keys, KeyRange next) {
       const CopiedKeys copied = BlockAt(plan, keys, blocks + turn * plan.block_bytes);
       turn = 1 - turn;
-      sum.EnterRangeOf(keys.begin);
+      sum.Enter(keys.begin);
       if (first) {
         copier.Start(copied);
         copier.StepTo(keys.end);
@@ -281,7 +247,8 @@ void RunPipelined(const HstuPlanImpl& base, const HstuCall& call, std::span<std:
         copier.StepTo(part.end);
       });
     });
-    sum.StoreOutput();
+    sum.Finish();
+    rows.StoreOutput();
   });
 }
 

@@ -294,7 +294,7 @@ void HstuRows::StorePartial(float* partial) const {
   std::copy_n(acc_, block_.heads * rows_ * layout_->acc_ld_, partial);
 }
 
-void HstuRows::AddPartials(const float* partials, int64_t count, int64_t stride) {
+void HstuRows::MergePartials(const float* partials, int64_t count, int64_t stride) {
   const int64_t floats = block_.heads * rows_ * layout_->acc_ld_;
   for (int64_t s = 0; s < count; ++s)
     context_->kernels.add_scaled_row(partials + s * stride, floats, 1.0F, acc_);

@@ -81,7 +81,7 @@ class HstuRows {
   // Row i of head h at partial + (h * rows() + i) * partial_ld.
   void StorePartial(float* partial) const;
   // Adds `count` stored results, `stride` floats apart, in that order.
-  void AddPartials(const float* partials, int64_t count, int64_t stride);
+  void MergePartials(const float* partials, int64_t count, int64_t stride);
   // Begins again at 0.
   void Clear();
 

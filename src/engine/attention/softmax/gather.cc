@@ -34,6 +34,7 @@ struct GatherPlan : SoftmaxPlanImpl {
   NormalBatch dense;  // the batch over the workspace: sequence b is "page" b
   size_t k_bytes = 0;
   size_t v_bytes = 0;
+  size_t sum_bytes = 0;
 };
 
 size_t RoundUp64(int64_t bytes) { return static_cast<size_t>((bytes + 63) / 64 * 64); }
@@ -71,7 +72,9 @@ std::unique_ptr<SoftmaxPlanImpl> Plan(const NormalBatch& batch, int threads) {
   const int64_t size = SizeOf(batch.kv.dtype);
   plan->k_bytes = RoundUp64(batch.kv_heads * kv.k_head_stride * size);
   plan->v_bytes = RoundUp64(batch.kv_heads * kv.v_head_stride * size);
-  plan->workspace_bytes = plan->k_bytes + plan->v_bytes + static_cast<size_t>(threads) * plan->layout.bytes();
+  plan->sum_bytes = RangeSum<RowWork>::Bytes(queries * batch.group, plan->layout.partial_ld());
+  plan->workspace_bytes =
+      plan->k_bytes + plan->v_bytes + static_cast<size_t>(threads) * (plan->sum_bytes + plan->layout.bytes());
 
   Traffic& traffic = plan->traffic;
   traffic.kv_bytes_written = total * batch.kv_heads * (batch.head_dim + batch.head_dim_v) * size;
@@ -114,8 +117,10 @@ void Run(const SoftmaxPlanImpl& base, const SoftmaxCall& call, std::span<std::by
   });
   pool.Run(static_cast<int64_t>(plan.blocks.size()), [&](int64_t task, int worker) {
     const RowBlock& block = plan.blocks[task];
-    RowWork work = RowWork::Start(dense, plan.layout, block, scratch + worker * plan.layout.bytes());
-    AttendRange(work, VisibleKeys(batch, block.sequence, block.first_query, block.queries), kTileKeys, true);
+    std::byte* sum = scratch + worker * (plan.sum_bytes + plan.layout.bytes());
+    RowWork work = RowWork::Start(dense, plan.layout, block, sum + plan.sum_bytes);
+    AttendKeys(work, sum, VisibleKeys(batch, block.sequence, block.first_query, block.queries), kTileKeys,
+               true);
     work.StoreOutput();
   });
 }

@@ -50,6 +50,8 @@ struct HighperfPlan : SoftmaxPlanImpl {
   RowLayout layout;
   int64_t tile_keys = 0;
   size_t partial_bytes = 0;
+  size_t sum_bytes = 0;
+  size_t worker_bytes = 0;  // of one worker's sum and scratch
 };
 
 // Keys of one range of a sequence that sees `keys` keys: by its own length alone, so that neither the batch
@@ -161,10 +163,14 @@ std::unique_ptr<SoftmaxPlanImpl> Plan(const NormalBatch& batch, int threads) {
            std::tie(b.block.sequence, b.block.first_query, b.keys.begin, b.block.first_head);
   });
   plan->partial_bytes = static_cast<size_t>((partials * static_cast<int64_t>(sizeof(float)) + 63) / 64 * 64);
-  plan->workspace_bytes = plan->partial_bytes + static_cast<size_t>(threads) * plan->layout.bytes();
+  int64_t most_rows = 0;  // of any item, all its heads
   for (const Item& item : plan->items) {
+    most_rows = std::max(most_rows, item.block.heads * item.block.queries * batch.group);
     plan->traffic.kv_bytes_read += BytesOf(batch, item.block, item.keys.end - item.keys.begin);
   }
+  plan->sum_bytes = RangeSum<RowWork>::Bytes(most_rows, plan->layout.partial_ld());
+  plan->worker_bytes = plan->sum_bytes + plan->layout.bytes();
+  plan->workspace_bytes = plan->partial_bytes + static_cast<size_t>(threads) * plan->worker_bytes;
   plan->traffic.tasks = static_cast<int64_t>(plan->items.size() + plan->combines.size());
   plan->traffic.launches = (plan->items.empty() ? 0 : 1) + (plan->combines.empty() ? 0 : 1);
 
@@ -200,8 +206,9 @@ void Run(const SoftmaxPlanImpl& base, const SoftmaxCall& call, std::span<std::by
 
   pool.Run(static_cast<int64_t>(plan.items.size()), [&](int64_t task, int worker) {
     const Item& item = plan.items[task];
-    RowWork work = RowWork::Start(context, plan.layout, item.block, scratch + worker * plan.layout.bytes());
-    AttendRange(work, item.keys, work.few() ? few_tile : kManyRowsTile, true);
+    std::byte* sum = scratch + worker * plan.worker_bytes;
+    RowWork work = RowWork::Start(context, plan.layout, item.block, sum + plan.sum_bytes);
+    AttendKeys(work, sum, item.keys, work.few() ? few_tile : kManyRowsTile, true);
     if (item.partial < 0) {
       work.StoreOutput();
     } else {
@@ -212,7 +219,7 @@ void Run(const SoftmaxPlanImpl& base, const SoftmaxCall& call, std::span<std::by
   pool.Run(static_cast<int64_t>(plan.combines.size()), [&](int64_t task, int worker) {
     const Combine& combine = plan.combines[task];
     RowWork work =
-        RowWork::StartEmpty(context, plan.layout, combine.block, scratch + worker * plan.layout.bytes());
+        RowWork::StartEmpty(context, plan.layout, combine.block, scratch + worker * plan.worker_bytes);
     work.MergePartials(partials + combine.partial, combine.splits, combine.stride);
     work.StoreOutput();
   });

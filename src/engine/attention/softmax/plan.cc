@@ -44,12 +44,16 @@ Work WorkOfBlocks(const NormalBatch& batch, std::span<const double> items, int64
   return work;
 }
 
-void AttendRange(RowWork& work, KeyRange keys, int64_t step, bool ask_ahead) {
+void AttendKeys(RowWork& work, std::byte* sum, KeyRange keys, int64_t step, bool ask_ahead) {
+  RangeSum ranges(work, sum);
+  const auto end_of = [&](int64_t at) { return TileEnd(at, step, TileEnd(at, kRangeKeys, keys.end)); };
   for (int64_t at = keys.begin; at < keys.end;) {
-    const int64_t end = TileEnd(at, step, keys.end);
-    work.Attend({at, end}, {end, TileEnd(end, step, keys.end)}, ask_ahead);
+    const int64_t end = end_of(at);
+    ranges.Enter(at);
+    work.Attend({at, end}, {end, end_of(end)}, ask_ahead);
     at = end;
   }
+  ranges.Finish();
 }
 
 }  // namespace pagoda

@@ -1,10 +1,12 @@
 // Cutting a batch into work: pure functions of the batch (and, where they say so, the thread count).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "engine/attention/range_sum.h"
 #include "engine/attention/softmax/rows.h"
 #include "engine/attention/variant.h"
 
@@ -25,8 +27,9 @@ Work WorkOfBlocks(const NormalBatch& batch, std::span<const double> items, int64
 // FLOPs of a block over `keys` keys.
 double FlopsOf(const NormalBatch& batch, const RowBlock& block, int64_t keys);
 
-// Online softmax over `keys`, tile by tile, cut where `step` divides a key's position; with `ask_ahead` each
-// tile asks memory for what follows it.
-void AttendRange(RowWork& work, KeyRange keys, int64_t step, bool ask_ahead);
+// Online softmax over `keys`, tile by tile, cut where `step` divides a key's position and where a range ends
+// (see range_sum.h); with `ask_ahead` each tile asks memory for what follows it. `sum` has
+// RangeSum<RowWork>::Bytes.
+void AttendKeys(RowWork& work, std::byte* sum, KeyRange keys, int64_t step, bool ask_ahead);
 
 }  // namespace pagoda

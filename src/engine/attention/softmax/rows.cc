@@ -151,9 +151,13 @@ RowWork RowWork::StartEmpty(const RowContext& context, const RowLayout& layout, 
                                           slopes.empty() ? 0.0F : F32At(slopes, head)};
     }
   }
-  std::fill_n(work.states_, work.state_rows(), RowState{kMinusInf, 0.0F});
-  std::fill_n(work.acc_, work.state_rows() * layout.acc_ld_, 0.0F);
+  work.Clear();
   return work;
+}
+
+void RowWork::Clear() {
+  std::fill_n(states_, state_rows(), RowState{kMinusInf, 0.0F});
+  std::fill_n(acc_, state_rows() * layout_->acc_ld_, 0.0F);
 }
 
 void RowWork::PackQ(int64_t head, int64_t row, const void* from) {

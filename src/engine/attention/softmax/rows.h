@@ -105,6 +105,8 @@ class RowWork {
   void StorePartial(float* partial) const;
   // Merges `count` stored states, `stride` floats apart, into this one, in that order.
   void MergePartials(const float* partials, int64_t count, int64_t stride);
+  // Empties the state.
+  void Clear();
 
   int64_t rows() const { return rows_; }
   bool few() const { return rows_ <= kFewRows && !block_.widen; }

@@ -24,6 +24,7 @@ constexpr int64_t kMaxTileKeys = 256;
 struct SpmdPlan : SoftmaxPlanImpl {
   std::vector<RowBlock> items;
   RowLayout layout;
+  size_t sum_bytes = 0;
   int64_t tile_keys = 1;
 };
 
@@ -33,7 +34,8 @@ std::unique_ptr<SoftmaxPlanImpl> Plan(const NormalBatch& batch, int threads) {
   plan->items = CutRows(batch, queries, 1);
   plan->tile_keys = std::min(batch.kv.page_size, kMaxTileKeys);
   plan->layout = RowLayout(batch, ActiveAttentionKernels(), queries, 1, plan->tile_keys);
-  plan->workspace_bytes = static_cast<size_t>(threads) * plan->layout.bytes();
+  plan->sum_bytes = RangeSum<RowWork>::Bytes(queries * batch.group, plan->layout.partial_ld());
+  plan->workspace_bytes = static_cast<size_t>(threads) * (plan->sum_bytes + plan->layout.bytes());
   for (const RowBlock& item : plan->items) plan->traffic.kv_bytes_read += VisibleBytes(batch, item);
   plan->traffic.tasks = kBlocks;
   plan->traffic.launches = 1;
@@ -62,12 +64,12 @@ void Run(const SoftmaxPlanImpl& base, const SoftmaxCall& call, std::span<std::by
   const NormalBatch& batch = plan.batch;
   const RowContext context = MakeRowContext(ActiveAttentionKernels(), batch, call);
   pool.Run(kBlocks, [&](int64_t block_index, int worker) {
-    std::byte* scratch = workspace.data() + worker * plan.layout.bytes();
+    std::byte* sum = workspace.data() + worker * (plan.sum_bytes + plan.layout.bytes());
     for (size_t i = static_cast<size_t>(block_index); i < plan.items.size(); i += kBlocks) {
       const RowBlock& item = plan.items[i];
-      RowWork work = RowWork::Start(context, plan.layout, item, scratch);
-      AttendRange(work, VisibleKeys(batch, item.sequence, item.first_query, item.queries), plan.tile_keys,
-                  false);
+      RowWork work = RowWork::Start(context, plan.layout, item, sum + plan.sum_bytes);
+      AttendKeys(work, sum, VisibleKeys(batch, item.sequence, item.first_query, item.queries), plan.tile_keys,
+                 false);
       work.StoreOutput();
     }
   });

@@ -129,7 +129,7 @@ TEST_P(HstuVariantTest, LongSequencesAreCutAndAdded) {
 }
 
 // Equal addends are the worst case: each addition rounds in the same direction. One after the other 16,464 of
-// them lose 6e-5, in ranges 2e-5.
+// them lose 6e-5, in ranges of 2,112 2e-5.
 TEST_P(HstuVariantTest, LongSumsLoseLittle) {
   constexpr int64_t kKeys = 16'464;
   constexpr int64_t kDim = 8;

@@ -11,6 +11,7 @@ namespace pagoda {
 // Keys of one range, counted from a sequence's first: a multiple of the variants' tiles and of the usual
 // pages.
 inline constexpr int64_t kRangeKeys = 1536;
+static_assert(kRangeKeys % kKeyChunk == 0, "a range begins where a tile of any block may");
 
 // What a block in progress (RowWork, HstuRows) has added up of the ranges before the present one.
 template <class Work>

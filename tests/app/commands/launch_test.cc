@@ -138,7 +138,7 @@ TEST(BenchCommand, ADryRunShowsCasesAndATime) {
                        .on_stdout = {}});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("b8_h32_kv4_s16384_bs64_hd128_bf16_decode"));
-  EXPECT_THAT(result.out, HasSubstr("5 variants, baseline gather; 16 launches of each case"));
+  EXPECT_THAT(result.out, HasSubstr("6 variants, baseline gather; 16 launches of each case"));
 }
 
 TEST(BenchCommand, ADryRunKeepsToTheBudget) {

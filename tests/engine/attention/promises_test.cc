@@ -27,7 +27,7 @@ ProblemSpec ArbitraryBatch(uint64_t seed) {
   spec.queries.clear();
   const int64_t batch = random.Between(2, 5);
   for (int64_t b = 0; b < batch; ++b) {
-    spec.contexts.push_back(pick({0, 1, 30, 65, 200, 700, 1500}));
+    spec.contexts.push_back(pick({0, 1, 30, 65, 200, 700, 1500, 1600, 3200}));
     spec.queries.push_back(pick({0, 1, 1, 1, 2, 9, 70}));
   }
   spec.kv_heads = pick({1, 2, 3});
@@ -118,7 +118,7 @@ TEST_P(SoftmaxVariantPromises, AnyNumberOfThreadsGivesTheSameBits) {
 TEST_P(SoftmaxVariantPromises, BlocksOfAnySizeGiveTheSameBits) {
   if (!Promises(kThreadInvariant)) GTEST_SKIP() << "not promised";
   for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
-    for (const int64_t context : {300, 301}) {
+    for (const int64_t context : {300, 301, 1700}) {
       for (const int64_t window_left : {-1, 130, 7}) {
         ProblemSpec spec;
         spec.dtype = dtype;

@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <vector>
 
 #include "base/random.h"
 #include "engine/attention/problem.h"
+#include "engine/attention/tiles.h"
 #include "engine/simd/isa.h"
 #include "pagoda/status.h"
 
@@ -81,6 +83,59 @@ TEST_P(SoftmaxVariantTest, LongContextsAreCutAndMerged) {
     spec.sinks = n % 2 == 1;
     spec.alibi = n % 2 == 1;
     ExpectRight(spec);
+  }
+}
+
+// Ranges of keys that a row sees in part or not at all.
+TEST_P(SoftmaxVariantTest, LongContextsInWindows) {
+  for (const int64_t n : {1535, 1536, 1537, 3100}) {
+    for (const int64_t window_left : {7, 130, 1600}) {
+      for (const int64_t page : {1, 3, 100}) {
+        ProblemSpec spec;
+        spec.contexts = {n, n, n};
+        spec.queries = {1, 20, 300};
+        spec.page_size = page;
+        spec.q_heads = 2;
+        spec.kv_heads = 1;
+        spec.head_dim = spec.head_dim_v = 8;
+        spec.params.window_left = window_left;
+        ExpectRight(spec);
+      }
+    }
+  }
+}
+
+// A key that is no number makes every row that sees it none, wherever the key and whatever the other scores:
+// these reach thousands, so that the weights of one range are 0 beside another's.
+TEST_P(SoftmaxVariantTest, AKeyThatIsNoNumberShows) {
+  constexpr int64_t kContext = 3100;
+  for (const int64_t page : {1, 64}) {
+    for (const int64_t key : {0, 511, 512, 1535, 1536, 3071, 3072, 3099}) {
+      ProblemSpec spec;
+      spec.contexts = {kContext, kContext, kContext};
+      spec.queries = {1, 20, 300};
+      spec.page_size = page;
+      spec.q_heads = 2;
+      spec.head_dim = spec.head_dim_v = 8;
+      spec.spread = 30;
+      const Problem problem(spec);
+      const PagedKvView& kv = problem.batch().kv;
+      const NormalBatch normal = Normalise(problem.batch());
+      for (int64_t b = 0; b < normal.batch; ++b) {
+        const int64_t id = normal.page_ids[normal.page_begin[b] + key / page];
+        static_cast<float*>(kv.k)[id * kv.k_page_stride + key % page * kv.k_slot_stride] = kNaN;  // of head 0
+      }
+      const Result got = RunVariant(*GetParam(), problem, 2);
+      for (int64_t b = 0; b < normal.batch; ++b) {
+        for (int64_t a = 0; a < normal.q_len(b); ++a) {
+          const int64_t row = (normal.q_begin[b] + a) * spec.q_heads;
+          const bool sees = key <= kContext - normal.q_len(b) + a;
+          ASSERT_EQ(std::isnan(got.lse[row]), sees) << "key " << key << " sequence " << b << " query " << a;
+          ASSERT_EQ(std::isnan(got.out[row * spec.head_dim_v]), sees) << "key " << key << " query " << a;
+          ASSERT_FALSE(std::isnan(got.lse[row + 1])) << "key " << key << " query " << a;
+        }
+      }
+    }
   }
 }
 

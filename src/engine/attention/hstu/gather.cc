@@ -27,6 +27,7 @@ namespace {
 constexpr int64_t kBlockRows = 256;  // of a query block
 constexpr int64_t kTileKeys = 96;
 constexpr int64_t kBlockTiles = 2;  // of a key block
+static_assert(kRangeKeys % (kBlockTiles * kTileKeys) == 0, "a range ends where a key block does");
 
 struct Task {
   HstuBlock rows;  // of one kv head

@@ -86,10 +86,11 @@ HWY_INLINE void LoadTail(const typename T::Raw* p, int64_t count, VF& a, VF& b) 
 
 // --- elementary functions
 
-// exp(x) for x <= 88; 0 below -87; within 2 ulp. x * log2(e) = n + f with |f| <= 1/2; 2^f by a minimax
-// polynomial of degree 5 that is exact at 0; 2^n by adding n to the exponent. Adding 1.5 * 2^23 rounds to the
-// integer n and leaves it in the low bits of the sum, where no conversion with its overflow checks is needed.
-HWY_INLINE VF Exp(VF x) {
+// exp(x) for x <= 88; 0 below -87 and for NaN; within 2 ulp. x * log2(e) = n + f with |f| <= 1/2; 2^f by a
+// minimax polynomial of degree 5 that is exact at 0; 2^n by adding n to the exponent. Adding 1.5 * 2^23
+// rounds to the integer n and leaves it in the low bits of the sum, where no conversion with its overflow
+// checks is needed.
+HWY_INLINE VF ExpOfNumber(VF x) {
   const DF d;
   const DU du;
   const VF round = hn::Set(d, 12582912.0F);
@@ -109,6 +110,9 @@ HWY_INLINE VF Exp(VF x) {
   return hn::IfThenElseZero(in_range, hn::BitCast(d, hn::Add(hn::BitCast(du, y), exponent)));
 }
 
+// NaN stays NaN.
+HWY_INLINE VF Exp(VF x) { return hn::IfThenElse(hn::IsNaN(x), x, ExpOfNumber(x)); }
+
 // tanh(x): Cephes' tanhf. A polynomial below 0.625, where 1 - 2/(exp(2x)+1) would lose relative accuracy.
 HWY_INLINE VF Tanh(VF x) {
   const DF d;
@@ -120,7 +124,7 @@ HWY_INLINE VF Tanh(VF x) {
   y = hn::MulAdd(y, z, hn::Set(d, 1.33314422036e-1F));
   y = hn::MulAdd(y, z, hn::Set(d, -3.33332819422e-1F));
   const VF small = hn::MulAdd(hn::Mul(y, z), x, x);
-  const VF e = Exp(hn::Min(hn::Add(size, size), hn::Set(d, 80.0F)));
+  const VF e = ExpOfNumber(hn::Min(hn::Add(size, size), hn::Set(d, 80.0F)));
   const VF large = hn::Sub(hn::Set(d, 1.0F), hn::Div(hn::Set(d, 2.0F), hn::Add(e, hn::Set(d, 1.0F))));
   // Asked this way round, NaN takes the polynomial and stays NaN; Min above would have made it a number.
   return hn::IfThenElse(hn::Ge(size, hn::Set(d, 0.625F)), hn::CopySignToAbs(large, x), small);
@@ -447,11 +451,9 @@ HWY_INLINE float SoftmaxRowOf(float* scores, int64_t keys, const RowWindow& wind
   }
   float max = hn::GetLane(hn::MaxOfLanes(d, top));
   if (state->max > max) max = state->max;
-  if (max == kMinusInf) {
-    for (int64_t j = 0; j < keys; j += kN) hn::Store(hn::Zero(d), d, scores + j);
-    return 1.0F;
-  }
-  const VF shift = hn::Set(d, max);
+  // A row that has seen nothing yet keeps max = -inf: shifting by 0 instead keeps inf - inf out of the
+  // arithmetic, its weights are exp(-inf) = 0, and a score that is no number makes the sum none.
+  const VF shift = hn::Set(d, max == kMinusInf ? 0.0F : max);
   VF sum = hn::Zero(d);
   for (int64_t j = 0; j < keys; j += kN) {
     const VF p = Exp(hn::Sub(hn::Load(d, scores + j), shift));
@@ -494,7 +496,7 @@ void AddScaledRow(const float* from, int64_t n, float weight, float* row) {
 // By e^-|x|, which never overflows: x / (1 + e) for x >= 0 and x * e / (1 + e) below. NaN stays NaN.
 HWY_INLINE VF SiluOf(VF x) {
   const DF d;
-  const VF e = Exp(hn::Neg(hn::Abs(x)));
+  const VF e = ExpOfNumber(hn::Neg(hn::Abs(x)));
   const VF top = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Mul(x, e), x);
   const VF y = hn::Div(top, hn::Add(hn::Set(d, 1.0F), e));
   return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -87.0F)), y);
@@ -829,8 +831,7 @@ HWY_INLINE void SoftmaxColumnsOf(float* scores, int64_t keys, int64_t rows, int6
       if constexpr (kCap || kAlibi || kEdge) hn::Store(s, d, scores + j * ld + r);
       max = hn::Max(max, s);
     }
-    // A row that has seen nothing yet keeps max = -inf: shifting by 0 instead keeps inf - inf out of the
-    // arithmetic, and its weights are exp(-inf) = 0.
+    // As in SoftmaxRowOf.
     const auto seen = hn::Gt(max, nothing);
     const VF shift = hn::IfThenElseZero(seen, max);
     VF sum = hn::Zero(d);

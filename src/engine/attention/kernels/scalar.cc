@@ -80,14 +80,13 @@ float SoftmaxRow(float* s, int64_t keys, const RowWindow& w, const ScoreRule& ru
     s[j] += w.slope * (w.distance + static_cast<float>(j));
     max = std::max(max, s[j]);
   }
-  if (max == kMinusInf) {
-    std::fill(s, s + keys, 0.0F);
-    return 1;
-  }
-  const float factor = std::exp(state->max - max);
+  // A row that has seen nothing yet keeps max = -inf: shifting by 0 instead keeps inf - inf out of the
+  // arithmetic, and a score that is no number makes the sum none.
+  const float shift = max == kMinusInf ? 0.0F : max;
+  const float factor = max == kMinusInf ? 1.0F : std::exp(state->max - max);
   float sum = 0;
   for (int64_t j = 0; j < keys; ++j) {
-    s[j] = j >= w.begin && j < w.end ? std::exp(s[j] - max) : 0.0F;
+    s[j] = j >= w.begin && j < w.end ? std::exp(s[j] - shift) : 0.0F;
     sum += s[j];
   }
   state->sum = state->sum * factor + sum;
@@ -170,16 +169,12 @@ void SoftmaxColumns(float* s, int64_t keys, int64_t rows, int64_t ld, const RowW
       x += w.slope * (w.distance + static_cast<float>(j));
       max = std::max(max, x);
     }
-    if (max == kMinusInf) {
-      for (int64_t j = 0; j < keys; ++j) s[j * ld + r] = 0.0F;
-      factors[r] = 1;
-      continue;
-    }
-    factors[r] = std::exp(states[r].max - max);
+    const float shift = max == kMinusInf ? 0.0F : max;
+    factors[r] = max == kMinusInf ? 1.0F : std::exp(states[r].max - max);
     float sum = 0;
     for (int64_t j = 0; j < keys; ++j) {
       float& x = s[j * ld + r];
-      x = j >= w.begin && j < w.end ? std::exp(x - max) : 0.0F;
+      x = j >= w.begin && j < w.end ? std::exp(x - shift) : 0.0F;
       sum += x;
     }
     states[r] = {max, states[r].sum * factors[r] + sum};

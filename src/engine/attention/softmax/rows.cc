@@ -420,13 +420,14 @@ void RowWork::MergePartials(const float* partials, int64_t count, int64_t stride
     const float* own = partials + i * layout_->partial_ld();
     float top = states_[i].max;
     for (int64_t s = 0; s < count; ++s) top = std::max(top, own[s * stride + width]);
-    if (top == kMinusInf) continue;
-    const float keep = std::exp(states_[i].max - top);
+    // Nothing is left out for its weight of 0: what is no number must show, and makes no maximum.
+    const float shift = top == kMinusInf ? 0.0F : top;
+    const float keep = std::exp(states_[i].max - shift);
     if (keep != 1.0F) kernels.scale_row(acc_ + i * width, width, keep);
     float sum = states_[i].sum * keep;
     for (int64_t s = 0; s < count; ++s) {
-      const float weight = std::exp(own[s * stride + width] - top);
-      if (weight == 0.0F) continue;
+      if (own[s * stride + width + 1] == 0.0F) continue;  // empty
+      const float weight = std::exp(own[s * stride + width] - shift);
       sum += weight * own[s * stride + width + 1];
       kernels.add_scaled_row(own + s * stride, width, weight, acc_ + i * width);
     }

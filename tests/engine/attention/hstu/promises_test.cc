@@ -36,7 +36,7 @@ HstuSpec ArbitraryBatch(uint64_t seed) {
   const int64_t batch = random.Between(2, 5);
   for (int64_t b = 0; b < batch; ++b) {
     Lengths s;
-    s.keys = pick({0, 1, 30, 65, 200, 700, 1500});
+    s.keys = pick({0, 1, 30, 65, 200, 700, 1500, 1600, 3200});
     s.queries = std::min(s.keys, pick({0, 1, 1, 1, 2, 9, 70}));
     s.targets = random.Between(0, std::min<int64_t>(s.queries, 20));
     if (spec.params.mask == HstuMask::kCausal && random.Chance(0.3))
@@ -51,7 +51,7 @@ HstuSpec ArbitraryBatch(uint64_t seed) {
       spec.params.target_group_size = pick({1, 3});
     }
   }
-  spec.params.max_seq_len = 2000;
+  spec.params.max_seq_len = 4000;
   spec.kv_heads = pick({1, 2, 3});
   spec.q_heads = spec.kv_heads * pick({1, 2, 4, 7});
   spec.head_dim = pick({16, 40, 64});
@@ -173,7 +173,6 @@ TEST_P(HstuVariantPromises, TheSameCallAgainGivesTheSameBits) {
   }
 }
 
-// Exactly one key, no divisor of anything, and more than there is to copy.
 // The variants that promise the bits of another.
 class HstuSameBits : public HstuVariantPromises {};
 
@@ -184,6 +183,7 @@ std::vector<const HstuVariant*> BearersOfSameBits() {
   return bearers;
 }
 
+// Exactly one key, no divisor of anything, and more than there is to copy.
 TEST_P(HstuSameBits, AnyStagingBufferGivesTheBitsOfTheNamedVariant) {
   const HstuVariant* named = FindHstuVariant(variant().same_bits_as);
   ASSERT_NE(named, nullptr);

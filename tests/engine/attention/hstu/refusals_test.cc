@@ -287,6 +287,7 @@ TEST(HstuPlanRefusals, AStagingBufferThatHoldsNoKey) {
     }
     EXPECT_NO_THROW(PlanHstu(v, problem.batch(), 2, {.staging_bytes = least}));
   };
+  EXPECT_EQ(HstuPlanOptions().staging_bytes, 16 << 10);
   expect("hstu_gather_serial", "a row of a key", 48);
   expect("hstu_gather_pipelined", "two rows of a key", 2 * 48);
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/attention/hstu/arbitrary.h"
@@ -47,7 +48,8 @@ class HstuVariantTest : public ::testing::TestWithParam<const HstuVariant*> {
 Lengths Plain(int64_t queries, int64_t keys) { return {.queries = queries, .keys = keys}; }
 
 TEST_P(HstuVariantTest, EveryHeadDimension) {
-  for (const int64_t dim : {1, 2, 7, 8, 15, 16, 17, 31, 32, 33, 40, 63, 64, 65, 72, 96, 128, 192, 256, 512}) {
+  for (const int64_t dim :
+       {1, 2, 7, 8, 15, 16, 17, 31, 32, 33, 40, 63, 64, 65, 72, 96, 128, 192, 256, 257, 320, 384, 511, 512}) {
     for (const DType dtype : kFloatTypes) {
       HstuSpec spec;
       spec.sequences = {Plain(1, 37), Plain(5, 5), {.queries = 20, .keys = 30, .targets = 3}};
@@ -76,7 +78,7 @@ TEST_P(HstuVariantTest, EveryGroupSize) {
 }
 
 TEST_P(HstuVariantTest, EveryPageSizeAndLayout) {
-  for (const int64_t page : {1, 3, 16, 32, 128}) {
+  for (const int64_t page : {1, 3, 16, 32, 64, 128, 256}) {
     for (const int form : {0, 1, 2, 3, 4, 5, 6, 7}) {
       HstuSpec spec;
       spec.page_size = page;
@@ -116,7 +118,7 @@ TEST_P(HstuVariantTest, EveryNumberOfRows) {
 }
 
 TEST_P(HstuVariantTest, LongSequencesAreCutAndAdded) {
-  for (const int64_t keys : {127, 128, 129, 513, 1025, 2048, 2111, 2112, 2113, 4224, 5000}) {
+  for (const int64_t keys : {127, 128, 129, 513, 1025, 1535, 1536, 1537, 2111, 2112, 2113, 4224, 5000}) {
     for (const int64_t queries : {1, 40}) {
       HstuSpec spec;
       spec.sequences = {{.queries = queries, .keys = keys, .targets = 1}, Plain(queries, 130)};
@@ -129,7 +131,7 @@ TEST_P(HstuVariantTest, LongSequencesAreCutAndAdded) {
 }
 
 // Equal addends are the worst case: each addition rounds in the same direction. One after the other 16,464 of
-// them lose 6e-5, in ranges of 2,112 2e-5.
+// them lose 6e-5.
 TEST_P(HstuVariantTest, LongSumsLoseLittle) {
   constexpr int64_t kKeys = 16'464;
   constexpr int64_t kDim = 8;
@@ -219,6 +221,26 @@ TEST_P(HstuVariantTest, BiasAndDenseMaskInEveryForm) {
       spec.params.target_group_size = 1;
       spec.params.mask = HstuMask::kDense;
       ExpectRightPagedAndContiguous(spec);
+    }
+  }
+}
+
+// A bias by key alone, by row alone, and one for all: strides of 0.
+TEST_P(HstuVariantTest, BiasThatRepeats) {
+  std::vector<float> values(120);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = 0.05F * static_cast<float>(i) - 2;
+  for (const auto& [by_row, by_key] : {std::pair(0, 1), std::pair(1, 0), std::pair(0, 0)}) {
+    for (const int64_t queries : {1, 20}) {
+      HstuSpec spec;
+      spec.sequences = {Plain(queries, 120), Plain(queries, 33)};
+      const HstuProblem problem(spec);
+      HstuCall call = problem.call();
+      call.rab = TensorView::Dense(values.data(), DType::kF32, {1, 1, queries, 120});
+      call.rab.strides = {0, 0, by_row, by_key};
+      const OracleResult want = HstuOracle(problem.batch(), call);
+      EXPECT_EQ(Mismatch(RunHstuVariant(*GetParam(), problem.batch(), call, 2), want, kTolerance, kTolerance),
+                "")
+          << by_row << by_key << " " << queries << " rows";
     }
   }
 }

@@ -32,8 +32,9 @@ class Tensor {
   friend class Graph;
   TensorView view_;
   const void* base_ = nullptr;
-  // The task that it was allocated for, by its place among those of its scope's depth; -1: the caller's
-  // memory.
+  // The graph that allocated it and for which task, by its place among those of its scope's depth; 0 and -1:
+  // the caller's memory.
+  int64_t graph_ = 0;
   int64_t owner_ = -1;
   int depth_ = 0;
 };
@@ -78,6 +79,7 @@ class Task {
 
  private:
   friend class Graph;
+  int64_t graph_ = 0;   // that it belongs to; 0: none
   int64_t place_ = -1;  // among the tasks of its scope's depth
   int depth_ = 0;
 };
@@ -85,10 +87,11 @@ class Task {
 struct TaskOptions {
   // The kernel is called so many times, for block 0, 1, ...; by several workers at once where these are free.
   int blocks = 1;
-  // All blocks run at the same time, each on a worker of its own, so that they may wait for each other.
+  // All blocks run at the same time, each on a worker of its own, so that they may wait for each other; one
+  // that throws must not let the others wait for it. Priority and affinity are of no account then.
   bool sync_start = false;
   int affinity = -1;  // the worker that should run it; -1: any
-  int priority = 0;   // 0..3: of the tasks that could run, those of a higher one do first
+  int priority = 0;   // 0..3: of the tasks that could run on a worker, those of a higher one do first
   std::initializer_list<Task> after = {};
   // One i32 element: the task does nothing when it is 0 by then. Its successors run all the same.
   Tensor when = {};
@@ -123,7 +126,8 @@ class Graph {
   Graph& operator=(const Graph&) = delete;
 
   // Calls build(), which submits tasks, and returns when all of them have run. Throws the first error of a
-  // kernel, of a submission or of build(); tasks that had not begun by then do nothing.
+  // submission or of build(), or an Error that names the task whose kernel threw first; tasks that had not
+  // begun by then do nothing.
   template <class Build>
   void Run(Build&& build) {
     using Body = std::remove_reference_t<Build>;

@@ -24,12 +24,15 @@
 #include <exception>
 #include <limits>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
 #include "base/buffer.h"
+#include "base/checked_math.h"
 #include "base/sys/clock.h"
 #include "base/sys/futex.h"
 #include "base/sys/pause.h"
@@ -42,6 +45,57 @@ namespace pagoda::graph {
 namespace {
 
 constexpr int32_t kGuard = 1 << 30;
+constexpr int kPauses = 64;            // of a thread that waits, before it gives its core away
+constexpr int64_t kReclaimEvery = 32;  // submissions: what is done with makes the search for conflicts longer
+
+// The graph whose kernel this thread runs.
+thread_local const void* t_kernel_of = nullptr;
+
+void PauseOrYield(int& pauses) {
+  if (pauses < kPauses) {
+    ++pauses;
+    sys::CpuPause();
+  } else {
+    std::this_thread::yield();
+  }
+}
+
+// True while it lives.
+class Running {
+ public:
+  explicit Running(bool& flag) : flag_(flag) { flag_ = true; }
+  ~Running() { flag_ = false; }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+ private:
+  bool& flag_;
+};
+
+// What a kernel threw, with the task's name.
+std::exception_ptr NamedError(const char* task) {
+  const std::string field = fmt::format("task \"{}\"", task);
+  try {
+    throw;
+  } catch (const Error& e) {
+    return std::make_exception_ptr(Error(e.code(), field, fmt::format("failed: {}", e.what())));
+  } catch (const std::exception& e) {
+    return std::make_exception_ptr(Error(ErrorCode::kInternal, field, fmt::format("failed: {}", e.what())));
+  } catch (...) {
+    return std::make_exception_ptr(
+        Error(ErrorCode::kInternal, field, "failed: it threw what is no std::exception"));
+  }
+}
+
+// Of one output, as it is allocated; nothing when its shape is none or too large for any memory.
+std::optional<int64_t> HeapBytesOf(const TensorView& output) {
+  const std::span<const int64_t> shape(output.shape.data(), static_cast<size_t>(output.rank));
+  if (std::any_of(shape.begin(), shape.end(), [](int64_t n) { return n < 0; })) return std::nullopt;
+  const std::optional<int64_t> elements = CheckedProduct(shape);
+  constexpr int64_t kMost = int64_t{1} << 48;
+  if (!elements || *elements > kMost) return std::nullopt;
+  return (*elements * SizeOf(output.dtype) + 63) / 64 * 64;
+}
 
 [[noreturn]] void Refuse(std::string_view field, std::string_view complaint) {
   throw Error(ErrorCode::kInvalidArgument, field, complaint);
@@ -80,6 +134,8 @@ Tensor Tensor::Slice(int dim, int64_t begin, int64_t end) const {
 
 struct Graph::Impl {
   struct Slot;
+  // A task of sync_start: its blocks begin, or are left out, when the last of them has been taken.
+  enum class Gang : uint8_t { kGathers, kRuns, kSkips };
   struct Edge {
     Slot* task;
     Edge* next;
@@ -91,7 +147,7 @@ struct Graph::Impl {
     std::atomic<int32_t> waits{0};
     std::atomic<int32_t> holds{0};
     std::atomic<int32_t> blocks_done{0};
-    std::atomic<bool> blocks_taken{false};  // of a task of sync_start: all
+    std::atomic<Gang> gang{Gang::kGathers};
     std::atomic<Edge*> successors{nullptr};
     KernelFn fn = nullptr;
     alignas(std::max_align_t) std::byte captured[kKernelBytes];
@@ -126,6 +182,9 @@ struct Graph::Impl {
         slots[i].tensors = tensors.data() + i * (kMaxArgs + 1);
         slots[i].accesses = accesses.data() + i * (kMaxArgs + 1);
       }
+    }
+    bool Holds(const void* data) const {
+      return data >= memory.data() && data < memory.data() + memory.size();
     }
     Slot& At(int64_t place) { return slots[static_cast<size_t>(place % std::ssize(slots))]; }
 
@@ -168,6 +227,8 @@ struct Graph::Impl {
   template <class Try>
   void Await(Depth& depth, const char* name, const char* what, int64_t size, const char* variable,
              Try has_room);
+  int32_t Connect(Depth& depth, Slot& slot, std::initializer_list<Arg> args, const TaskOptions& task_options,
+                  int64_t heap_place);
   void AddEdge(Depth& depth, Slot& from, Slot& to, int32_t& edges);
   bool AllDone() const;
   void Drain();
@@ -176,8 +237,11 @@ struct Graph::Impl {
   // --- every worker's
   void Work(int worker);
   bool Step(int worker, Slot*& next);
+  Slot* RunClaim(const Claim& claim, int worker);
+  bool RunGang();
   Claim Next(int worker);
-  Slot* Execute(Slot& slot, int block, int worker);
+  bool Runs(const Slot& slot) const;
+  Slot* Execute(Slot& slot, int block, int worker, bool runs);
   Slot* Complete(Slot& slot, int worker);
   Slot* MakeReady(Slot& slot, int worker, Slot* next);
   void Push(Slot& slot, int worker);
@@ -189,6 +253,12 @@ struct Graph::Impl {
     return &closed;
   }
 
+  static int64_t NextId() {
+    static std::atomic<int64_t> last{0};
+    return ++last;
+  }
+
+  const int64_t id = NextId();  // no address: a graph may come to lie where another did
   ThreadPool& pool;
   GraphOptions options;
 
@@ -247,8 +317,8 @@ void Graph::Impl::Await(Depth& depth, const char* name, const char* what, int64_
       const Slot& oldest = depth.At(depth.first);
       Refuse(what,
              fmt::format(
-                 "= {} is full, and stays so: all tasks have run, but {}. \"{}\" waits for room. Leave the "
-                 "scope sooner, or raise {} or {}",
+                 "= {} is full, and stays so: all tasks have run, but {}. \"{}\" waits for room. Put "
+                 "them into a Scope that is left sooner, or raise {} or {}",
                  size,
                  depth.first < depth.next
                      ? fmt::format("\"{}\", the oldest of its depth, has outputs of a scope that is still "
@@ -257,33 +327,44 @@ void Graph::Impl::Await(Depth& depth, const char* name, const char* what, int64_
                      : "nothing can be given back",
                  name, what, variable));
     }
-    if (++idle > 64) {
-      std::this_thread::yield();
-    } else {
-      sys::CpuPause();
-    }
+    PauseOrYield(idle);
   }
   // Others may run it while this thread submits.
   if (carried != nullptr && queues.size() > 1) Push(*std::exchange(carried, nullptr), 0);
 }
 
 const char* Graph::Impl::WrongWith(const Tensor& tensor) const {
-  if (tensor.owner_ < 0)
-    return tensor.view_.data == nullptr && tensor.view_.elements() > 0 ? "has no data" : nullptr;
+  if (tensor.graph_ == 0) {
+    const void* const data = tensor.view_.data;
+    if (data == nullptr) return tensor.view_.elements() > 0 ? "has no data" : nullptr;
+    for (const auto& depth : depths) {
+      if (depth != nullptr && depth->Holds(data))
+        return "is an output's memory in a Tensor of its own, which doesn't hold it: use the output, or a "
+               "Slice of it";
+    }
+    return nullptr;
+  }
+  if (tensor.graph_ != id) return "was allocated by another graph";
   const bool open = tensor.depth_ <= std::ssize(scopes) &&
                     tensor.owner_ >= depths[static_cast<size_t>(tensor.depth_)]->scope_begin;
   return open ? nullptr : "was made in a scope that has been left: its memory may be another task's";
 }
 
 void Graph::Impl::Check(std::initializer_list<Arg> args, const TaskOptions& task_options) const {
+  if (t_kernel_of == this)
+    Refuse("Submit", "was called by a kernel; only the function that Run was given submits");
   if (!running) Refuse("Submit", "was called outside Graph::Run");
   if (failed.load(std::memory_order_relaxed))
     Refuse("Submit", "was called after a task of this run had failed; Run throws its error");
   if (args.size() > kMaxArgs) Refuse("args", fmt::format("are {}, and may be {}", args.size(), kMaxArgs));
   for (const Arg& arg : args) {
-    const char* const wrong = arg.use != Use::kOut    ? WrongWith(arg.tensor)
-                              : arg.result == nullptr ? "is an output without a tensor to put it in"
-                                                      : nullptr;
+    const char* const wrong =
+        arg.use != Use::kOut    ? WrongWith(arg.tensor)
+        : arg.result == nullptr ? "is an output without a tensor to put it in"
+        : !HeapBytesOf(arg.tensor.view_)
+            ? "is an output of no possible shape: a dimension is negative, or their product "
+              "too large"
+            : nullptr;
     if (wrong != nullptr) Refuse(fmt::format("args[{}]", &arg - args.begin()), wrong);
   }
   if (task_options.blocks < 1) Refuse("blocks", fmt::format("= {} must be at least 1", task_options.blocks));
@@ -296,6 +377,9 @@ void Graph::Impl::Check(std::initializer_list<Arg> args, const TaskOptions& task
   if (task_options.affinity < -1 || task_options.affinity >= pool.threads()) {
     Refuse("affinity",
            fmt::format("= {} names no worker of a pool of {}", task_options.affinity, pool.threads()));
+  }
+  for (const Task& task : task_options.after) {
+    if (task.graph_ != 0 && task.graph_ != id) Refuse("after", "names a task of another graph");
   }
   const TensorView& when = task_options.when.view_;
   if (!when.empty()) {
@@ -325,59 +409,14 @@ void Graph::Impl::AddEdge(Depth& depth, Slot& from, Slot& to, int32_t& edges) {
   ++edges;
 }
 
-Task Graph::Impl::Submit(const char* name, KernelFn fn, const void* captured, size_t bytes,
-                         std::initializer_list<Arg> args, const TaskOptions& task_options) {
+// Its tensors, outputs from `heap_place` on, and the edges from whom it waits for; returns how many.
+int32_t Graph::Impl::Connect(Depth& depth, Slot& slot, std::initializer_list<Arg> args,
+                             const TaskOptions& task_options, int64_t heap_place) {
   const int at = static_cast<int>(scopes.size());
-  Depth& depth = DepthAt(at);
-  Check(args, task_options);
   const bool inferred = scopes.empty() || scopes.back() == ScopeMode::kInferred;
-
-  // Room, before anything is changed.
-  int64_t heap_bytes = 0;
-  bool has_outputs = false;
-  for (const Arg& arg : args) {
-    if (arg.use != Use::kOut) continue;
-    has_outputs = true;
-    heap_bytes += (arg.tensor.view_.elements() * SizeOf(arg.tensor.view_.dtype) + 63) / 64 * 64;
-  }
-  if (heap_bytes > options.heap_bytes) {
-    Refuse("heap_bytes", fmt::format("= {} can't hold the outputs of \"{}\", {} bytes: raise heap_bytes or "
-                                     "PAGODA_GRAPH_HEAP",
-                                     options.heap_bytes, name, heap_bytes));
-  }
-  Await(depth, name, "window", options.window, "PAGODA_GRAPH_WINDOW",
-        [&] { return depth.next - depth.first < options.window; });
-  int64_t heap_place = 0;
-  if (heap_bytes > 0) {
-    Await(depth, name, "heap_bytes", options.heap_bytes, "PAGODA_GRAPH_HEAP", [&] {
-      heap_place = depth.heap.Take(heap_bytes);
-      return heap_place >= 0;
-    });
-  }
-
-  Slot& slot = depth.At(depth.next);
-  slot.blocks = task_options.blocks;
-  slot.next_block = 0;
-  slot.priority = static_cast<uint8_t>(task_options.sync_start ? 0 : task_options.priority);
-  slot.waits.store(kGuard, std::memory_order_relaxed);
-  slot.holds.store(1, std::memory_order_relaxed);
-  slot.blocks_done.store(0, std::memory_order_relaxed);
-  slot.blocks_taken.store(false, std::memory_order_relaxed);
-  slot.successors.store(nullptr, std::memory_order_relaxed);
-  slot.fn = fn;
-  if (bytes > 0) std::memcpy(slot.captured, captured, bytes);
-  slot.name = name;
-  slot.when = nullptr;
-  slot.number = submitted;
-  slot.tensor_count = slot.access_count = slot.owner_count = 0;
-  slot.affinity = task_options.affinity;
-  slot.sync_start = task_options.sync_start;
-  slot.has_outputs = has_outputs;
-  slot.last_successor = -1;
-
   predecessors.clear();
   const auto hold = [&](const Tensor& tensor) {
-    if (tensor.owner_ < 0) return;
+    if (tensor.graph_ == 0) return;
     Slot& owner = depths[static_cast<size_t>(tensor.depth_)]->At(tensor.owner_);
     owner.holds.fetch_add(1, std::memory_order_relaxed);
     slot.owners[slot.owner_count++] = &owner;
@@ -403,9 +442,10 @@ Task Graph::Impl::Submit(const char* name, KernelFn fn, const void* captured, si
       made = arg.tensor;
       made.view_.data = depth.memory.data() + heap_place;
       made.base_ = made.view_.data;
+      made.graph_ = id;
       made.owner_ = depth.next;
       made.depth_ = at;
-      heap_place += (made.view_.elements() * SizeOf(made.view_.dtype) + 63) / 64 * 64;
+      heap_place += *HeapBytesOf(made.view_);
       use(made, false, true);
       continue;
     }
@@ -420,21 +460,85 @@ Task Graph::Impl::Submit(const char* name, KernelFn fn, const void* captured, si
     slot.when = static_cast<const int32_t*>(task_options.when.view_.data);
   }
   for (const Task& task : task_options.after) {
-    if (task.place_ < 0) continue;
+    if (task.graph_ == 0) continue;
     Depth& of_task = *depths[static_cast<size_t>(task.depth_)];
     if (task.place_ >= of_task.first) predecessors.push_back(&of_task.At(task.place_));
   }
   // Not before: waiting for room takes accesses out of the map.
   int32_t edges = 0;
   for (Slot* const predecessor : predecessors) AddEdge(depth, *predecessor, slot, edges);
+  return edges;
+}
 
+Task Graph::Impl::Submit(const char* name, KernelFn fn, const void* captured, size_t bytes,
+                         std::initializer_list<Arg> args, const TaskOptions& task_options) {
+  Check(args, task_options);
+  const int at = static_cast<int>(scopes.size());
+  Depth& depth = DepthAt(at);
+
+  // Room, before anything is changed.
+  int64_t heap_bytes = 0;
+  bool has_outputs = false;
+  for (const Arg& arg : args) {
+    if (arg.use != Use::kOut) continue;
+    has_outputs = true;
+    heap_bytes += *HeapBytesOf(arg.tensor.view_);
+  }
+  if (heap_bytes > options.heap_bytes) {
+    Refuse("heap_bytes", fmt::format("= {} can't hold the outputs of \"{}\", {} bytes: raise heap_bytes or "
+                                     "PAGODA_GRAPH_HEAP",
+                                     options.heap_bytes, name, heap_bytes));
+  }
+  if (submitted % kReclaimEvery == 0) Reclaim(depth);
+  Await(depth, name, "window", options.window, "PAGODA_GRAPH_WINDOW",
+        [&] { return depth.next - depth.first < options.window; });
+  int64_t heap_place = 0;
+  if (heap_bytes > 0) {
+    Await(depth, name, "heap_bytes", options.heap_bytes, "PAGODA_GRAPH_HEAP", [&] {
+      heap_place = depth.heap.Take(heap_bytes);
+      return heap_place >= 0;
+    });
+  }
+
+  Slot& slot = depth.At(depth.next);
+  slot.blocks = task_options.blocks;
+  slot.next_block = 0;
+  slot.priority = static_cast<uint8_t>(task_options.sync_start ? 0 : task_options.priority);
+  slot.waits.store(kGuard, std::memory_order_relaxed);
+  slot.holds.store(1, std::memory_order_relaxed);
+  slot.blocks_done.store(0, std::memory_order_relaxed);
+  slot.gang.store(Gang::kGathers, std::memory_order_relaxed);
+  slot.successors.store(nullptr, std::memory_order_relaxed);
+  slot.fn = fn;
+  if (bytes > 0) std::memcpy(slot.captured, captured, bytes);
+  slot.name = name;
+  slot.when = nullptr;
+  slot.number = submitted;
+  slot.tensor_count = slot.access_count = slot.owner_count = 0;
+  slot.affinity = task_options.affinity;
+  slot.sync_start = task_options.sync_start;
+  slot.has_outputs = has_outputs;
+  slot.last_successor = -1;
+
+  int32_t edges = 0;
+  try {
+    edges = Connect(depth, slot, args, task_options, heap_place);
+  } catch (...) {
+    // The maps hold half of it.
+    Fail(std::current_exception());
+    throw;
+  }
   slot.heap_mark = depth.heap.mark();
   slot.edge_mark = depth.edges.mark();
   Task handle;
+  handle.graph_ = id;
   handle.place_ = depth.next++;
   handle.depth_ = at;
   ++submitted;
   if (slot.waits.fetch_sub(kGuard - edges, std::memory_order_acq_rel) == kGuard - edges) Push(slot, 0);
+  // A gang that needs every worker would hold all the others until this thread has submitted everything.
+  while (RunGang()) {
+  }
   return handle;
 }
 
@@ -502,19 +606,46 @@ Graph::Impl::Slot* Graph::Impl::Complete(Slot& slot, int worker) {
   return next;
 }
 
-Graph::Impl::Slot* Graph::Impl::Execute(Slot& slot, int block, int worker) {
-  if (slot.fn != nullptr && !failed.load(std::memory_order_relaxed) &&
-      (slot.when == nullptr || *slot.when != 0)) {
+bool Graph::Impl::Runs(const Slot& slot) const {
+  return slot.fn != nullptr && !failed.load(std::memory_order_relaxed) &&
+         (slot.when == nullptr || *slot.when != 0);
+}
+
+Graph::Impl::Slot* Graph::Impl::Execute(Slot& slot, int block, int worker, bool runs) {
+  if (runs) {
+    const void* const outer = std::exchange(t_kernel_of, this);
     try {
       slot.fn(slot.captured,
               {{slot.tensors, static_cast<size_t>(slot.tensor_count)}, block, slot.blocks, worker});
     } catch (...) {
-      Fail(std::current_exception());
+      Fail(NamedError(slot.name));
     }
+    t_kernel_of = outer;
   }
   const int blocks = slot.blocks;  // the last block to end gives the slot away
   if (blocks > 1 && slot.blocks_done.fetch_add(1, std::memory_order_acq_rel) + 1 < blocks) return nullptr;
   return Complete(slot, worker);
+}
+
+// Runs one block; returns what the worker should go on with.
+Graph::Impl::Slot* Graph::Impl::RunClaim(const Claim& claim, int worker) {
+  auto& slot = static_cast<Slot&>(*claim.task);
+  if (!slot.sync_start) return Execute(slot, claim.block, worker, Runs(slot));
+  // Whoever has a block waits until all are taken; every worker looks for gangs first. All run or none: a
+  // block that was left out would be waited for.
+  if (claim.last) slot.gang.store(Runs(slot) ? Gang::kRuns : Gang::kSkips, std::memory_order_release);
+  Gang gang = slot.gang.load(std::memory_order_acquire);
+  for (int pauses = 0; gang == Gang::kGathers; gang = slot.gang.load(std::memory_order_acquire))
+    PauseOrYield(pauses);
+  return Execute(slot, claim.block, worker, gang == Gang::kRuns);
+}
+
+// The submitter's: one block of a gang, if there is one.
+bool Graph::Impl::RunGang() {
+  const Claim claim = gangs.empty() ? Claim{} : gangs.Take();
+  if (claim.task == nullptr) return false;
+  if (Slot* const next = RunClaim(claim, 0)) Push(*next, 0);
+  return true;
 }
 
 // Runs one block of a task, `next` if there is one; then `next` is what it should go on with.
@@ -525,20 +656,14 @@ bool Graph::Impl::Step(int worker, Slot*& next) {
   }
   Claim claim{next, 0, true};
   if (next == nullptr || !gangs.empty()) {
-    if (Claim other = Next(worker); other.task != nullptr) {
+    const Claim other = next == nullptr ? Next(worker) : gangs.Take();
+    if (other.task != nullptr) {
       if (next != nullptr) Push(*next, worker);
       claim = other;
     }
   }
   if (claim.task == nullptr) return false;
-  auto& slot = static_cast<Slot&>(*claim.task);
-  if (slot.sync_start) {
-    // Whoever has a block waits until all are taken; every worker looks for gangs first.
-    if (claim.last) slot.blocks_taken.store(true, std::memory_order_release);
-    for (int spins = 0; !slot.blocks_taken.load(std::memory_order_acquire); ++spins)
-      spins < 64 ? sys::CpuPause() : std::this_thread::yield();
-  }
-  next = Execute(slot, claim.block, worker);
+  next = RunClaim(claim, worker);
   return true;
 }
 
@@ -557,16 +682,13 @@ void Graph::Impl::Work(int worker) {
   for (int idle = 0;;) {
     if (Step(worker, next)) {
       idle = 0;
+      idle_since = 0;
       continue;
     }
     if (finished.load(std::memory_order_acquire)) return;
-    if (++idle < 64) {
-      sys::CpuPause();
-      continue;
-    }
-    if (idle == 64) idle_since = sys::NowNs();
-    if (sys::NowNs() - idle_since < ThreadPool::kSpinNs) {
-      std::this_thread::yield();
+    if (idle == kPauses && idle_since == 0) idle_since = sys::NowNs();
+    if (idle < kPauses || sys::NowNs() - idle_since < ThreadPool::kSpinNs) {
+      PauseOrYield(idle);
     } else {
       Sleep();
     }
@@ -575,13 +697,13 @@ void Graph::Impl::Work(int worker) {
 
 // The submitter's part after the last submission.
 void Graph::Impl::Drain() {
-  for (int idle = 0; !AllDone();) {
+  for (int idle = 0;;) {
     if (Step(0, carried)) {
       idle = 0;
-    } else if (++idle < 64) {
-      sys::CpuPause();
+    } else if (AllDone()) {
+      break;
     } else {
-      std::this_thread::yield();
+      PauseOrYield(idle);
     }
   }
   finished.store(true, std::memory_order_seq_cst);
@@ -615,18 +737,19 @@ void Graph::RunErased(void (*build)(void*), void* body) {
   Impl& graph = *impl_;
   if (graph.running) Refuse("Graph::Run", "was called inside a run of the same graph");
   graph.Restart();
-  graph.running = true;
-  graph.pool.Run(graph.pool.threads(), [&](int64_t, int worker) {
-    if (worker != 0) return graph.Work(worker);
-    if (graph.finished.load(std::memory_order_relaxed)) return;
-    try {
-      build(body);
-    } catch (...) {
-      graph.Fail(std::current_exception());
-    }
-    graph.Drain();
-  });
-  graph.running = false;
+  {
+    const Running running(graph.running);  // the pool may refuse to run
+    graph.pool.Run(graph.pool.threads(), [&](int64_t, int worker) {
+      if (worker != 0) return graph.Work(worker);
+      if (graph.finished.load(std::memory_order_relaxed)) return;
+      try {
+        build(body);
+      } catch (...) {
+        graph.Fail(std::current_exception());
+      }
+      graph.Drain();
+    });
+  }
   if (graph.error != nullptr) std::rethrow_exception(std::exchange(graph.error, nullptr));
 }
 
@@ -637,11 +760,12 @@ Task Graph::SubmitErased(const char* name, KernelFn fn, const void* captured, si
 
 Graph::Scope::Scope(Graph& graph, ScopeMode mode) : graph_(graph) {
   Impl& impl = *graph.impl_;
-  if (!impl.running) Refuse("Scope", "was opened outside Graph::Run");
+  if (t_kernel_of == &impl || !impl.running)
+    Refuse("Scope", "was opened outside the function that Run was given");
   if (std::ssize(impl.scopes) == kMaxDepth)
     Refuse("Scope", fmt::format("is the {}th within another, and may be the {}th", kMaxDepth + 1, kMaxDepth));
+  impl.DepthAt(static_cast<int>(impl.scopes.size()) + 1);
   impl.scopes.push_back(mode);
-  impl.DepthAt(static_cast<int>(impl.scopes.size()));
 }
 
 Graph::Scope::~Scope() {

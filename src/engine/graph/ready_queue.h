@@ -70,7 +70,7 @@ class alignas(128) ReadyQueue {
     explicit Lock(ReadyQueue& queue) : locked_(queue.locked_) {
       while (locked_.exchange(true, std::memory_order_acquire)) {
         // With more threads than cores the holder may wait for this one's.
-        for (int spins = 0; locked_.load(std::memory_order_relaxed); ++spins)
+        for (uint32_t spins = 0; locked_.load(std::memory_order_relaxed); ++spins)
           spins < 64 ? sys::CpuPause() : std::this_thread::yield();
       }
     }

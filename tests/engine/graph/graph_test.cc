@@ -39,6 +39,18 @@ void Double(const Context& c) {
   }
 }
 
+void Nothing(const Context&) {}
+
+void ExpectError(const std::function<void()>& run, const std::string& field, const std::string& part) {
+  try {
+    run();
+    ADD_FAILURE() << "nothing was thrown; wanted " << field << " " << part;
+  } catch (const Error& e) {
+    EXPECT_EQ(e.field(), field) << e.what();
+    EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what();
+  }
+}
+
 class GraphOfThreads : public ::testing::TestWithParam<int> {
  protected:
   ThreadPool pool_{GetParam()};
@@ -94,7 +106,13 @@ struct Op {
 
 constexpr int64_t kCells = 40;
 
+// Takes its time now and then, so that what may overtake it does.
+void Dawdle(float number) {
+  for (int i = static_cast<int>(number) % 5; i > 2; --i) std::this_thread::yield();
+}
+
 void Apply(float* written, const float* read, int64_t count, int kind, float number) {
+  Dawdle(number);
   for (int64_t i = 0; i < count; ++i) {
     if (kind == 0) written[i] = 0.5F * written[i] + number;
     if (kind == 1) written[i] = read[i] + number;
@@ -301,24 +319,102 @@ TEST_P(GraphOfThreads, OneDependencyIsEnough) {
   EXPECT_EQ(std::count(cells.values.begin(), cells.values.end(), static_cast<float>((1 << 20) - 1)), 64);
 }
 
+struct GivenUp {};
+
 TEST_P(GraphOfThreads, ThrowsTheFirstErrorAndRunsAgain) {
   Graph graph(pool_);
   Floats x(1);
   const Tensor t = x.tensor();
-  EXPECT_THROW(graph.Run([&] {
-    graph.Submit("fail", [](const Context&) { throw std::runtime_error("no"); }, {InOut(t)});
+  const auto double_often = [&] {
     for (int i = 0; i < 100; ++i) graph.Submit("double", Double, {InOut(t)});
-  }),
-               std::runtime_error);
+  };
+  // What is submitted behind it is refused, or does nothing.
+  const auto run = [&] {
+    graph.Run([&] {
+      graph.Submit("fail", [](const Context&) { throw std::runtime_error("no"); }, {InOut(t)});
+      double_often();
+    });
+  };
+  ExpectError(run, "task \"fail\"", "failed: no");
   EXPECT_EQ(x.values[0], 0);
   EXPECT_THROW(graph.Run([&] {
-    for (int i = 0; i < 100; ++i) graph.Submit("double", Double, {InOut(t)});
-    throw std::logic_error("given up half-way");
+    double_often();
+    throw GivenUp();
   }),
-               std::logic_error);
+               GivenUp);
   x.values[0] = 0;
   graph.Run([&] { graph.Submit("double", Double, {InOut(t)}); });
   EXPECT_EQ(x.values[0], 1);
+}
+
+// A gang of all workers ends while the submitter still waits for something else.
+TEST_P(GraphOfThreads, AGangNeedsNoEndOfSubmission) {
+  Graph graph(pool_);
+  std::atomic<bool> ran = false;
+  graph.Run([&] {
+    graph.Submit("gang", Nothing, {}, {.blocks = GetParam(), .sync_start = true});
+    graph.Submit("flag", [&ran](const Context&) { ran = true; }, {});
+    while (GetParam() > 1 && !ran) std::this_thread::yield();
+  });
+  EXPECT_TRUE(ran);
+}
+
+// A gang runs whole or not at all: a block that was left out would be waited for.
+TEST_P(GraphOfThreads, AGangBesideAFailureEnds) {
+  Graph graph(pool_);
+  for (int run = 0; run < 200; ++run) {
+    std::atomic<int> arrived = 0;
+    ExpectError(
+        [&] {
+          graph.Run([&] {
+            graph.Submit("fail", [](const Context&) { throw std::runtime_error("no"); }, {});
+            for (int i = 0; i < 2; ++i) {
+              graph.Submit("meet",
+                           [&arrived](const Context& c) {
+                             const int round = arrived++ / c.blocks;
+                             while (arrived.load() < (round + 1) * c.blocks) std::this_thread::yield();
+                           },
+                           {}, {.blocks = GetParam(), .sync_start = true});
+            }
+          });
+        },
+        "task \"fail\"", "no");
+    EXPECT_EQ(arrived % GetParam(), 0);
+  }
+}
+
+// Tensors of an outer scope are held by tasks of inner ones, and a task waits for tasks of scopes that were
+// left.
+TEST_P(GraphOfThreads, TasksReachAcrossScopes) {
+  Graph graph(pool_, {.window = 8, .heap_bytes = 1024, .dependencies = 8});
+  Floats sum(1);
+  const Tensor total = sum.tensor();
+  Task of_earlier_run;
+  for (int run = 0; run < 2; ++run) {
+    sum.values[0] = 0;
+    graph.Run([&] {
+      for (int i = 0; i < 100; ++i) {
+        const Graph::Scope scope(graph);
+        Tensor made;
+        graph.Submit("make", [](const Context& c) { *DataOf(c.tensors[0]) = 1; },
+                     {Out(made, DType::kF32, {1})}, {.after = {of_earlier_run}});
+        Task inside;
+        for (int j = 0; j < 3; ++j) {
+          const Graph::Scope inner(graph);
+          Tensor copy;
+          graph.Submit("copy", [](const Context& c) { *DataOf(c.tensors[1]) = *DataOf(c.tensors[0]); },
+                       {In(made), Out(copy, DType::kF32, {16})});
+          inside =
+              graph.Submit("add", [](const Context& c) { *DataOf(c.tensors[1]) += *DataOf(c.tensors[0]); },
+                           {In(copy), InOut(total)});
+        }
+        of_earlier_run = graph.Submit("add", [](const Context& c) { *DataOf(c.tensors[0]) += 1; },
+                                      {NoDep(total)}, {.after = {inside}});
+        graph.Join("join", {InOut(total)}, {.after = {of_earlier_run}});
+      }
+    });
+    EXPECT_EQ(sum.values[0], 400);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Pools, GraphOfThreads, ::testing::Values(1, 2, 8),
@@ -341,18 +437,6 @@ TEST(Graph, RunsHigherPrioritiesFirstAndThenInOrder) {
 }
 
 // --- one minimal program for each error
-
-void ExpectError(const std::function<void()>& run, const std::string& field, const std::string& part) {
-  try {
-    run();
-    ADD_FAILURE() << "nothing was thrown; wanted " << field << " " << part;
-  } catch (const Error& e) {
-    EXPECT_EQ(e.field(), field) << e.what();
-    EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what();
-  }
-}
-
-void Nothing(const Context&) {}
 
 class GraphErrors : public ::testing::Test {
  protected:
@@ -429,6 +513,62 @@ TEST_F(GraphErrors, WhatASubmissionGetsWrong) {
   ExpectRefused([&](Graph& g) { g.Submit("x", Nothing, {In(t.Slice(0, 3, 5))}); }, "begin, end",
                 "4 elements");
   ExpectRefused([&](Graph& g) { g.Submit("x", Nothing, {In(t.Slice(1, 0, 1))}); }, "dim", "rank 1");
+}
+
+TEST_F(GraphErrors, OutputsOfNoPossibleShape) {
+  for (const int64_t n : {int64_t{-100}, int64_t{1} << 62}) {
+    ExpectRefused(
+        [n](Graph& g) {
+          Tensor made;
+          g.Submit("make", Nothing, {Out(made, DType::kF32, {n, 8})});
+        },
+        "args[0]", "no possible shape");
+  }
+}
+
+TEST_F(GraphErrors, WhatBelongsToAnotherGraph) {
+  Graph other(pool_);
+  Tensor made;
+  Task task;
+  other.Run([&] { task = other.Submit("make", Nothing, {Out(made, DType::kF32, {1})}); });
+  ExpectRefused([&](Graph& g) { g.Submit("use", Nothing, {In(made)}); }, "args[0]", "another graph");
+  ExpectRefused([&](Graph& g) { g.Submit("use", Nothing, {}, {.after = {task}}); }, "after", "another graph");
+}
+
+TEST_F(GraphErrors, AnOutputInATensorOfItsOwn) {
+  ExpectRefused(
+      [](Graph& g) {
+        Tensor made;
+        g.Submit("make", Nothing, {Out(made, DType::kF32, {4})});
+        g.Submit("use", Nothing, {In(Tensor(made.view()))});
+      },
+      "args[0]", "doesn't hold it");
+}
+
+TEST_F(GraphErrors, AKernelThatSubmits) {
+  ExpectRefused(
+      [](Graph& g) { g.Submit("outer", [&g](const Context&) { g.Submit("inner", Nothing, {}); }, {}); },
+      "task \"outer\"", "called by a kernel");
+}
+
+// The pool refuses a second launch; afterwards the graph is as good as new.
+TEST_F(GraphErrors, APoolThatIsBusy) {
+  Graph graph(pool_);
+  Graph other(pool_);
+  ExpectError([&] { graph.Run([&] { other.Run([] {}); }); }, "ThreadPool::Run", "while a launch");
+  ExpectError([&] { other.Submit("x", Nothing, {}); }, "Submit", "outside");
+  other.Run([&] { other.Submit("x", Nothing, {}); });
+}
+
+TEST_F(GraphErrors, ScopesThatAreTooDeep) {
+  const std::function<void(Graph&, int)> nest = [&](Graph& g, int left) {
+    const Graph::Scope scope(g);
+    g.Submit("x", Nothing, {});
+    if (left > 1) nest(g, left - 1);
+  };
+  Graph graph(pool_);
+  graph.Run([&] { nest(graph, Graph::kMaxDepth); });
+  ExpectRefused([&](Graph& g) { nest(g, Graph::kMaxDepth + 1); }, "Scope", "9th");
 }
 
 TEST_F(GraphErrors, WhatIsCalledOutsideARun) {

@@ -88,7 +88,7 @@ std::unique_ptr<SoftmaxPlanImpl> Plan(const NormalBatch& batch, int threads) {
   int64_t tiles = 0;
   for (const RowBlock& block : plan->blocks) {
     const KeyRange keys = VisibleKeys(batch, block.sequence, block.first_query, block.queries);
-    flops.push_back(FlopsOf(batch, block, keys.end - keys.begin));
+    flops.push_back(AttendedFlops(batch, block, keys));
     tiles += (keys.end - keys.begin) / kTileKeys + 1;
     most_queries = std::max(most_queries, block.queries);
   }

@@ -181,7 +181,7 @@ std::unique_ptr<SoftmaxPlanImpl> Plan(const NormalBatch& batch, int threads) {
     const int64_t keys = item.keys.end - item.keys.begin;
     const bool few = item.block.queries * batch.group <= kFewRows && !item.block.widen;
     const int64_t piece = std::min(batch.kv.page_size, few ? FewRowsTile(batch) : kManyRowsTile);
-    flops.push_back(FlopsOf(batch, item.block, keys));
+    flops.push_back(AttendedFlops(batch, item.block, item.keys));
     pieces += 2 * (few ? 1 : item.block.heads) * (keys / piece + 1);
     most_heads = std::max(most_heads, item.block.heads);
   }

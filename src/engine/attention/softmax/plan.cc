@@ -33,6 +33,21 @@ double FlopsOf(const NormalBatch& batch, const RowBlock& block, int64_t keys) {
          static_cast<double>(batch.head_dim + batch.head_dim_v);
 }
 
+double AttendedFlops(const NormalBatch& batch, const RowBlock& block, KeyRange keys) {
+  const int64_t step =
+      block.queries * batch.group <= kFewRows ? block.queries : QueriesPerBlock(batch.group, kScoreRows);
+  double flops = 0;
+  for (int64_t a = 0; a < block.queries; a += step) {
+    RowBlock part = block;
+    part.first_query += a;
+    part.queries = std::min(step, block.queries - a);
+    const KeyRange sees = VisibleKeys(batch, block.sequence, part.first_query, part.queries);
+    const KeyRange both{std::max(keys.begin, sees.begin), std::min(keys.end, sees.end)};
+    if (!both.empty()) flops += FlopsOf(batch, part, both.end - both.begin);
+  }
+  return flops;
+}
+
 Work WorkOfBlocks(const NormalBatch& batch, std::span<const double> items, int64_t heads, int threads) {
   Work work;
   for (int64_t b = 0; b < batch.batch; ++b) {

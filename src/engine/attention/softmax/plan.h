@@ -26,6 +26,9 @@ int64_t VisibleBytes(const NormalBatch& batch, const RowBlock& block);
 Work WorkOfBlocks(const NormalBatch& batch, std::span<const double> items, int64_t heads, int threads);
 // FLOPs of a block over `keys` keys.
 double FlopsOf(const NormalBatch& batch, const RowBlock& block, int64_t keys);
+// FLOPs of AttendKeys over `keys`, whose many rows are multiplied kScoreRows at a time, each part with the
+// keys that it sees.
+double AttendedFlops(const NormalBatch& batch, const RowBlock& block, KeyRange keys);
 
 // Online softmax over `keys`, tile by tile, cut where `step` divides a key's position and where a range ends
 // (see range_sum.h); with `ask_ahead` each tile asks memory for what follows it. `sum` has

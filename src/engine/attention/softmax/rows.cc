@@ -7,8 +7,6 @@
 namespace pagoda {
 namespace {
 
-// Rows of a score matrix that the online softmax has at a time: with a tile's keys they fit in L1.
-constexpr int64_t kScoreRows = 64;
 constexpr float kMinusInf = -std::numeric_limits<float>::infinity();
 
 KeyRun PageRun(const RowContext& context, int64_t sequence, KeyRange keys, int64_t head, int64_t heads,

@@ -16,6 +16,9 @@
 
 namespace pagoda {
 
+// Rows of a score matrix that the online softmax has at a time: with a tile's keys they fit in L1.
+inline constexpr int64_t kScoreRows = 64;
+
 struct RowBlock {
   int64_t sequence = 0;
   int64_t first_query = 0;  // within the sequence

@@ -46,7 +46,7 @@ std::unique_ptr<SoftmaxPlanImpl> Plan(const NormalBatch& batch, int threads) {
   for (size_t i = 0; i < plan->items.size(); ++i) {
     const RowBlock& item = plan->items[i];
     const KeyRange keys = VisibleKeys(batch, item.sequence, item.first_query, item.queries);
-    flops[i % kBlocks] += FlopsOf(batch, item, keys.end - keys.begin);
+    flops[i % kBlocks] += AttendedFlops(batch, item, keys);
     pieces += 2 * ((keys.end - keys.begin) / plan->tile_keys + 1);
     most_queries = std::max(most_queries, item.queries);
   }

@@ -88,8 +88,8 @@ TEST_P(SoftmaxVariantTest, LongContextsAreCutAndMerged) {
 
 // Ranges of keys that a row sees in part or not at all.
 TEST_P(SoftmaxVariantTest, LongContextsInWindows) {
-  for (const int64_t n : {1535, 1536, 1537, 3100}) {
-    for (const int64_t window_left : {7, 130, 1600}) {
+  for (const int64_t n : {1535, 1537, 3100}) {
+    for (const int64_t window_left : {7, 1600}) {
       for (const int64_t page : {1, 3, 100}) {
         ProblemSpec spec;
         spec.contexts = {n, n, n};

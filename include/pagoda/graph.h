@@ -8,7 +8,6 @@
 #include <memory>
 #include <span>
 #include <type_traits>
-#include <utility>
 
 #include "pagoda/tensor.h"
 #include "pagoda/thread_pool.h"

@@ -30,7 +30,8 @@ TensorView TensorView::Dense(void* data, DType dtype, std::initializer_list<int6
   int64_t stride = 1;
   for (int d = view.rank - 1; d >= 0; --d) {
     view.strides[d] = stride;
-    stride *= view.shape[d];
+    // A shape too large for any memory wraps here, and is refused by whoever allocates or reads it.
+    (void)__builtin_mul_overflow(stride, view.shape[d], &stride);
   }
   return view;
 }

@@ -9,14 +9,13 @@
 #include <limits>
 #include <utility>
 
+#include "base/round_up.h"
 #include "pagoda/status.h"
 
 namespace pagoda::sys {
 namespace {
 
 constexpr size_t kPage = 4096;
-
-constexpr size_t RoundUp(size_t n, size_t step) { return (n + step - 1) / step * step; }
 
 [[noreturn]] void ThrowNoRoom(size_t bytes, const char* why) {
   throw Error(ErrorCode::kInvalidArgument, "buffer",

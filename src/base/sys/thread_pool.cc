@@ -9,11 +9,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
-#include <cstdlib>
 #include <exception>
 #include <limits>
-#include <string_view>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -23,6 +21,7 @@
 #include "base/sys/clock.h"
 #include "base/sys/futex.h"
 #include "base/sys/pause.h"
+#include "base/sys/setting.h"
 #include "pagoda/status.h"
 
 namespace pagoda {
@@ -256,17 +255,10 @@ void ThreadPool::ResetCounters() {
 }
 
 int DefaultThreads() {
-  const char* setting = std::getenv("PAGODA_THREADS");
-  if (setting == nullptr || *setting == '\0') return static_cast<int>(sys::AllowedCpus().size());
-  const std::string_view text = setting;
-  int threads = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), threads);
-  if (error != std::errc() || end != text.data() + text.size() || threads < 1 ||
-      threads > ThreadPool::kMaxThreads) {
-    throw Error(ErrorCode::kInvalidArgument, "PAGODA_THREADS",
-                fmt::format("= \"{}\" is not a number of threads in 1..{}", text, ThreadPool::kMaxThreads));
-  }
-  return threads;
+  const std::optional<int64_t> threads =
+      sys::WholeNumberSetting("PAGODA_THREADS", 1, ThreadPool::kMaxThreads,
+                              fmt::format("is not a number of threads in 1..{}", ThreadPool::kMaxThreads));
+  return threads ? static_cast<int>(*threads) : static_cast<int>(sys::AllowedCpus().size());
 }
 
 }  // namespace pagoda

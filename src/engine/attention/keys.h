@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/round_up.h"
 #include "engine/attention/kernels/kernels.h"
 #include "pagoda/paged_kv.h"
 
@@ -17,8 +18,6 @@ struct KeyRange {
   bool empty() const { return begin >= end; }
   friend bool operator==(const KeyRange&, const KeyRange&) = default;
 };
-
-inline int64_t RoundUp(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 // Queries of one block of `group` query heads per kv head, so that its rows stay near `rows`; at least 1.
 inline int64_t QueriesPerBlock(int64_t group, int64_t rows) { return std::max<int64_t>(1, rows / group); }

@@ -1,25 +1,21 @@
 // The streaming runtime behind pagoda/graph.h.
 //
-// Who owns what: everything about submission - rings, tensor map, scopes - belongs to the submitting thread,
-// which is worker 0. A slot is shared through four atomics:
-//   waits       predecessors that haven't run, and a guard until the task is complete; whoever takes it to 0
-//   makes the
-//               task ready.
-//   successors  a list of edges that only the submitter adds to and whoever completes the task closes.
-//   blocks_done the last block of an SPMD task completes it.
-//   holds       the task itself until it is complete, and the live tasks that have a tensor of it. At 0
-//   nobody looks
-//               at the slot any more but the submitter, which takes slots back in order.
-// An edge lies in the pool at the successor's expense: it is read by the predecessor's completion, which
-// comes first.
+// Everything about submission - rings, tensor map, scopes - belongs to the submitting thread, which is worker
+// 0. A slot is shared through its atomics:
+// - `waits`: predecessors that haven't run, and a guard until the task is submitted. Whoever takes it to 0
+//   makes the task ready.
+// - `successors`: edges that only the submitter adds to and whoever completes the task closes.
+// - `blocks_done`: the last block of an SPMD task completes it. `gang`: see Gang.
+// - `holds`: the task itself until it is complete, and the live tasks that have a tensor of it. At 0 nobody
+//   looks at the slot but the submitter, which takes slots back in order.
+// An edge lies in the pool at the successor's expense: the predecessor's completion, which comes first, reads
+// it.
 #include "pagoda/graph.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
-#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <limits>
@@ -29,13 +25,16 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/buffer.h"
 #include "base/checked_math.h"
+#include "base/round_up.h"
 #include "base/sys/clock.h"
 #include "base/sys/futex.h"
 #include "base/sys/pause.h"
+#include "base/sys/setting.h"
 #include "engine/graph/ready_queue.h"
 #include "engine/graph/ring.h"
 #include "engine/graph/tensor_map.h"
@@ -94,7 +93,7 @@ std::optional<int64_t> HeapBytesOf(const TensorView& output) {
   const std::optional<int64_t> elements = CheckedProduct(shape);
   constexpr int64_t kMost = int64_t{1} << 48;
   if (!elements || *elements > kMost) return std::nullopt;
-  return (*elements * SizeOf(output.dtype) + 63) / 64 * 64;
+  return RoundUp(*elements * SizeOf(output.dtype), 64);
 }
 
 [[noreturn]] void Refuse(std::string_view field, std::string_view complaint) {
@@ -103,14 +102,9 @@ std::optional<int64_t> HeapBytesOf(const TensorView& output) {
 
 // The value of an environment variable, or `given`.
 int64_t SizeFrom(const char* variable, const char* field, int64_t given) {
-  int64_t size = given;
-  const char* setting = std::getenv(variable);
-  if (setting != nullptr && *setting != '\0') {
-    const std::string_view text = setting;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
-    if (error != std::errc() || end != text.data() + text.size() || size < 1)
-      Refuse(variable, fmt::format("= \"{}\" is not a whole number above 0", text));
-  }
+  const int64_t size = sys::WholeNumberSetting(variable, 1, std::numeric_limits<int64_t>::max(),
+                                               "is not a whole number above 0")
+                           .value_or(given);
   if (size < 1) Refuse(field, fmt::format("= {} must be at least 1", size));
   return size;
 }

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/sys/pause.h"
+#include "pagoda/graph.h"
 
 namespace pagoda::graph {
 
@@ -28,8 +29,6 @@ struct Claim {
 // Of the highest priority first, then in the order in which they came. Any thread may call anything.
 class alignas(128) ReadyQueue {
  public:
-  static constexpr int kPriorities = 4;
-
   void Push(ReadyTask& task) {
     task.next_ready = nullptr;
     const Lock lock(*this);
@@ -84,7 +83,7 @@ class alignas(128) ReadyQueue {
 
   std::atomic<bool> locked_{false};
   std::atomic<uint32_t> filled_{0};  // bit p: there is a task of priority p
-  Level levels_[kPriorities];
+  Level levels_[Graph::kPriorities];
 };
 
 }  // namespace pagoda::graph

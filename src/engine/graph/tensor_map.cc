@@ -15,18 +15,6 @@ size_t SlotOf(const void* base, size_t slots) {
 
 }  // namespace
 
-const char* NameOf(Hazard hazard) {
-  switch (hazard) {
-    case Hazard::kReadAfterWrite:
-      return "read after write";
-    case Hazard::kWriteAfterRead:
-      return "write after read";
-    case Hazard::kWriteAfterWrite:
-      return "write after write";
-  }
-  return "";
-}
-
 TensorMap::Buffer& TensorMap::BufferAt(const void* base) {
   if (2 * static_cast<size_t>(used_) >= by_base_.size()) Grow();
   size_t slot = SlotOf(base, by_base_.size());

@@ -19,9 +19,6 @@ enum class Hazard : uint8_t {
   kWriteAfterWrite,
 };
 
-// "read after write", ...
-const char* NameOf(Hazard hazard);
-
 class TensorMap {
   struct Buffer;
 

@@ -9,6 +9,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <stdexcept>
 #include <string>
@@ -569,6 +570,26 @@ TEST_F(GraphErrors, ScopesThatAreTooDeep) {
   Graph graph(pool_);
   graph.Run([&] { nest(graph, Graph::kMaxDepth); });
   ExpectRefused([&](Graph& g) { nest(g, Graph::kMaxDepth + 1); }, "Scope", "9th");
+}
+
+// Sizes of the environment come before those of the options.
+TEST_F(GraphErrors, SizesOfTheEnvironment) {
+  for (const char* variable : {"PAGODA_GRAPH_WINDOW", "PAGODA_GRAPH_HEAP", "PAGODA_GRAPH_DEPENDENCIES"}) {
+    for (const char* setting : {"0", "-1", "1k", " 8", "99999999999999999999"}) {
+      setenv(variable, setting, 1);
+      ExpectError([&] { Graph graph(pool_); }, variable,
+                  fmt::format("\"{}\" is not a whole number", setting));
+    }
+    setenv(variable, "", 1);
+    EXPECT_NO_THROW(Graph{pool_});
+    unsetenv(variable);
+  }
+  setenv("PAGODA_GRAPH_HEAP", "64", 1);
+  Graph graph(pool_, {.heap_bytes = 1 << 20});
+  unsetenv("PAGODA_GRAPH_HEAP");
+  Tensor made;
+  ExpectError([&] { graph.Run([&] { graph.Submit("make", Nothing, {Out(made, DType::kF32, {17})}); }); },
+              "heap_bytes", "= 64 can't hold");
 }
 
 TEST_F(GraphErrors, WhatIsCalledOutsideARun) {

@@ -37,8 +37,6 @@ struct GatherPlan : SoftmaxPlanImpl {
   size_t sum_bytes = 0;
 };
 
-size_t RoundUp64(int64_t bytes) { return static_cast<size_t>((bytes + 63) / 64 * 64); }
-
 std::unique_ptr<SoftmaxPlanImpl> Plan(const NormalBatch& batch, int threads) {
   auto plan = std::make_unique<GatherPlan>();
   const int64_t queries = QueriesPerBlock(batch.group, kBlockRows);
@@ -70,8 +68,8 @@ std::unique_ptr<SoftmaxPlanImpl> Plan(const NormalBatch& batch, int threads) {
   kv.v_head_stride = total * batch.head_dim_v;
 
   const int64_t size = SizeOf(batch.kv.dtype);
-  plan->k_bytes = RoundUp64(batch.kv_heads * kv.k_head_stride * size);
-  plan->v_bytes = RoundUp64(batch.kv_heads * kv.v_head_stride * size);
+  plan->k_bytes = static_cast<size_t>(RoundUp(batch.kv_heads * kv.k_head_stride * size, 64));
+  plan->v_bytes = static_cast<size_t>(RoundUp(batch.kv_heads * kv.v_head_stride * size, 64));
   plan->sum_bytes = RangeSum<RowWork>::Bytes(queries * batch.group, plan->layout.partial_ld());
   plan->workspace_bytes =
       plan->k_bytes + plan->v_bytes + static_cast<size_t>(threads) * (plan->sum_bytes + plan->layout.bytes());

@@ -162,7 +162,7 @@ std::unique_ptr<SoftmaxPlanImpl> Plan(const NormalBatch& batch, int threads) {
     return std::tie(a.block.sequence, a.block.first_query, a.keys.begin, a.block.first_head) <
            std::tie(b.block.sequence, b.block.first_query, b.keys.begin, b.block.first_head);
   });
-  plan->partial_bytes = static_cast<size_t>((partials * static_cast<int64_t>(sizeof(float)) + 63) / 64 * 64);
+  plan->partial_bytes = static_cast<size_t>(RoundUp(partials * static_cast<int64_t>(sizeof(float)), 64));
   int64_t most_rows = 0;  // of any item, all its heads
   for (const Item& item : plan->items) {
     most_rows = std::max(most_rows, item.block.heads * item.block.queries * batch.group);

@@ -57,8 +57,6 @@ struct UnrollPlan : SoftmaxPlanImpl {
   size_t buffer_bytes = 0, slot_bytes = 0, running_bytes = 0, slots_at = 0;
 };
 
-size_t RoundUp64(size_t bytes) { return (bytes + 63) / 64 * 64; }
-
 // Queries of a block of sequence b, by the sequence's own length alone.
 int64_t QueriesOf(const NormalBatch& batch, int64_t b, int64_t group_keys) {
   const int64_t keys = std::clamp<int64_t>(batch.kv_len[b], 1, group_keys);
@@ -133,11 +131,12 @@ std::unique_ptr<SoftmaxPlanImpl> PlanChains(const NormalBatch& batch, int thread
     }
   }
   plan->flow.Seal();
-  plan->buffer_bytes = plan->layout.bytes() + RoundUp64(static_cast<size_t>(most_scores) * sizeof(float));
-  plan->running_bytes = RoundUp64(
-      static_cast<size_t>(heads * most_queries * batch.group * plan->layout.partial_ld()) * sizeof(float));
+  plan->buffer_bytes = plan->layout.bytes() + RoundUp(static_cast<size_t>(most_scores) * sizeof(float), 64);
+  plan->running_bytes = RoundUp(
+      static_cast<size_t>(heads * most_queries * batch.group * plan->layout.partial_ld()) * sizeof(float),
+      64);
   plan->slot_bytes = plan->running_bytes + static_cast<size_t>(buffers) * plan->buffer_bytes;
-  plan->slots_at = RoundUp64(plan->flow.state_bytes());
+  plan->slots_at = RoundUp(plan->flow.state_bytes(), 64);
   plan->workspace_bytes = plan->slots_at + static_cast<size_t>(slots) * plan->slot_bytes;
   plan->traffic.tasks = plan->flow.tasks();
   plan->traffic.launches = 1;
